@@ -38,6 +38,7 @@ pub mod live;
 pub mod lmbench;
 pub mod noise;
 pub mod page;
+pub mod paper;
 pub mod report;
 pub mod sample;
 pub mod scenario;

@@ -29,8 +29,8 @@ pub struct Filled {
     pub columns: Vec<Head>,
     /// A recording each.
     pub systems: Vec<System>,
-    /// Per cents of another source, below the others: a figure a column.
-    pub beside: Option<Vec<Option<f64>>>,
+    /// Systems of a document below the others: their averages, and the per cents of the second.
+    pub beside: Vec<System>,
 }
 
 /// A column's heading.
@@ -165,7 +165,7 @@ pub fn page(recordings: &[(&Recording, &Model)], real: &[&str], floor: bool) -> 
             title,
             columns: table.columns.iter().map(head).collect(),
             systems,
-            beside: None,
+            beside: Vec::new(),
         });
     }
     page

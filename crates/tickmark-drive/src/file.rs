@@ -1,12 +1,9 @@
 //! An experiment in a file: what is turned here, or booted on machines, in one format (docs/EXPERIMENTS.md).
 
-mod document;
-
 use crate::Error;
 use crate::experiment::{self, Outcome, OutcomeSource};
 use crate::knob::{self, Commands, Turned};
 use crate::lab::{self, Machine, Report};
-pub use document::{Document, Published};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,6 +35,8 @@ pub struct Launched {
     pub launches: u32,
     /// For all of them.
     pub budget: Nanos,
+    /// How it is shown.
+    pub report: Report,
 }
 
 /// Content of the file.
@@ -67,8 +66,25 @@ struct File {
     speeds: Vec<f64>,
     #[serde(default)]
     report: Vec<Report>,
+    quick: Option<Quick>,
+}
+
+/// What a short form of the experiment has instead.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Quick {
+    blocks: Option<u32>,
+    slice: Option<String>,
+    budget: Option<String>,
+    /// Instead of the file's probes, and of those of each machine.
     #[serde(default)]
-    document: Vec<Document>,
+    probes: Vec<String>,
+    /// Machines that are booted, each at its first speed.
+    #[serde(default)]
+    machines: Vec<String>,
+    /// Settings that are measured.
+    #[serde(default)]
+    settings: Vec<String>,
 }
 
 /// A side of the comparison: made by commands, or booted.
@@ -112,8 +128,9 @@ const SLICE: Nanos = Nanos::from_millis(100);
 const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 13] = [
+pub const SHIPPED: [(&str, &str); 16] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
+    ("clock-doses", include_str!("../../../experiments/clock-doses.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
     ("clocksource", include_str!("../../../experiments/clocksource.toml")),
     ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),
@@ -123,9 +140,11 @@ pub const SHIPPED: [(&str, &str); 13] = [
     ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
     ("processor-load", include_str!("../../../experiments/processor-load.toml")),
     ("sqlite-and-clocks", include_str!("../../../experiments/sqlite-and-clocks.toml")),
-    ("tick-100-vs-1000", include_str!("../../../experiments/tick-100-vs-1000.toml")),
+    ("clock-tick-100-vs-1000", include_str!("../../../experiments/clock-tick-100-vs-1000.toml")),
+    ("timestamp-doses", include_str!("../../../experiments/timestamp-doses.toml")),
     ("timecounter-cost", include_str!("../../../experiments/timecounter-cost.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
+    ("user-space-timers", include_str!("../../../experiments/user-space-timers.toml")),
 ];
 
 /// True if a word names an experiment in a file, or one that comes with tickmark.
@@ -148,6 +167,14 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// What is wrong with it, with its line; there is none of that name.
 pub fn read(path: &Path) -> Result<ExperimentFile, Error> {
+    read_as(path, Length::Whole)
+}
+
+/// Reads a file in its short form, or whole.
+///
+/// # Errors
+/// As of [`read`]; it has no short form.
+pub fn read_as(path: &Path, length: Length) -> Result<ExperimentFile, Error> {
     let named = path.to_str().and_then(shipped).filter(|_| !path.exists());
     let text = match named {
         Some(text) => text.to_owned(),
@@ -161,29 +188,79 @@ pub fn read(path: &Path) -> Result<ExperimentFile, Error> {
         }
         None => tickmark_process::text(path).map_err(Error::file("read", path))?,
     };
-    parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
+    parse(&text, length).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
 }
 
-fn parse(text: &str) -> Result<ExperimentFile, String> {
-    let file: File = toml::from_str(text).map_err(|error| {
+/// How much of an experiment is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// All of it.
+    Whole,
+    /// What its `[quick]` says.
+    Quick,
+}
+
+fn parse(text: &str, length: Length) -> Result<ExperimentFile, String> {
+    let mut file: File = toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = 1 + text[..start].matches('\n').count();
         format!("line {line}: {}", error.message().replace('\n', " "))
     })?;
+    let quick = file.quick.take();
+    if length == Length::Quick {
+        file.shorten(quick.ok_or("it has no short form: [quick] says nothing")?)?;
+    }
     if file.setting.iter().any(|setting| setting.name.trim().is_empty()) {
         return Err("a [[setting]] has an empty name".to_owned());
     }
     lab::once("setting", file.setting.iter().map(|setting| setting.name.as_str()))?;
-    file.document.iter().try_for_each(Document::check)?;
-    if file.blocks.is_some_and(|blocks| !(2..=1000).contains(&blocks)) {
-        return Err("blocks: give 2 to 1000".to_owned());
+    let is_launched =
+        file.machine.is_empty() && file.setting.is_empty() && file.knob.is_none() && !file.report.is_empty();
+    // What is compared is measured twice at least.
+    let least = if is_launched { 1 } else { 2 };
+    if file.blocks.is_some_and(|blocks| !(least..=1000).contains(&blocks)) {
+        return Err(format!("blocks: give {least} to 1000"));
     }
-    if file.report == [Report::Messages] && file.machine.is_empty() {
+    if is_launched {
         launched(file).map(ExperimentFile::Launched)
     } else if file.machine.is_empty() {
         here(file).map(|asked| ExperimentFile::Here(Box::new(asked)))
     } else {
         booted(file).map(ExperimentFile::Booted)
+    }
+}
+
+impl File {
+    /// Takes what the short form has.
+    fn shorten(&mut self, quick: Quick) -> Result<(), String> {
+        let Quick { blocks, slice, budget, probes, machines, settings } = quick;
+        let known = |name: &String| self.machine.iter().any(|machine| machine.name == *name);
+        let other = |name: &String| self.setting.iter().any(|setting| setting.name == *name);
+        let unknown = machines.iter().find(|name| !known(name));
+        if let Some(name) = unknown.or_else(|| settings.iter().find(|name| !other(name))) {
+            return Err(format!("quick: no machine or setting {name}"));
+        }
+        self.blocks = blocks.or(self.blocks);
+        self.slice = slice.or_else(|| self.slice.take());
+        self.budget = budget.or_else(|| self.budget.take());
+        if !machines.is_empty() {
+            self.machine.retain(|machine| machines.contains(&machine.name));
+            self.machine.iter_mut().for_each(|machine| machine.speeds.truncate(1));
+            self.speeds.truncate(1);
+        }
+        if !settings.is_empty() {
+            self.setting.retain(|setting| settings.contains(&setting.name));
+        }
+        for machine in &mut self.machine {
+            machine.blocks = blocks.or(machine.blocks);
+            if !probes.is_empty() {
+                machine.probes.clone_from(&probes);
+            }
+        }
+        if !probes.is_empty() {
+            self.probes = probes;
+        }
+        Ok(())
     }
 }
 
@@ -214,10 +291,12 @@ fn launched(file: File) -> Result<Launched, String> {
             (!file.speeds.is_empty(), "speeds"),
             (file.width.is_some(), "width"),
             (file.margin.is_some(), "margin"),
-            (!file.document.is_empty(), "[[document]]"),
         ],
-        "means nothing where messages of this machine are measured and nothing is turned",
+        "means nothing where nothing is turned or booted",
     )?;
+    let [report @ (Report::Messages | Report::Doses | Report::Scenarios)] = file.report[..] else {
+        return Err("report: where nothing is turned or booted, one of messages, doses, scenarios".to_owned());
+    };
     if file.probes.is_empty() {
         return Err("probes: name what is measured".to_owned());
     }
@@ -227,6 +306,7 @@ fn launched(file: File) -> Result<Launched, String> {
         launches: file.blocks.unwrap_or(LAUNCHES),
         budget: duration_of("budget", file.budget.as_deref())?.ok_or("budget: say how long it may take")?,
         probes: file.probes,
+        report,
     })
 }
 
@@ -235,7 +315,7 @@ fn here(file: File) -> Result<experiment::ExperimentRequest, String> {
         &[
             (file.slice.is_some(), "slice"),
             (!file.speeds.is_empty(), "speeds"),
-            (!file.report.is_empty(), "report"),
+            (file.report.iter().any(|report| *report != Report::Ministat), "report"),
         ],
         "is for boots, and there is no [[machine]] to boot",
     )?;
@@ -249,7 +329,7 @@ fn here(file: File) -> Result<experiment::ExperimentRequest, String> {
         budget: duration_of("budget", file.budget.as_deref())?,
         margin: share_of("margin", file.margin.as_deref())?,
         answers: file.answers,
-        documents: file.document,
+        report: file.report,
     })
 }
 
@@ -319,7 +399,6 @@ fn booted(file: File) -> Result<lab::MatrixRequest, String> {
         slice: duration_of("slice", file.slice.as_deref())?.unwrap_or(SLICE),
         margin: share_of("margin", file.margin.as_deref())?.unwrap_or(0.01),
         report: file.report,
-        documents: file.document,
         settings: file.setting.into_iter().map(setting).collect::<Result<_, String>>()?,
         machines: file.machine,
     };

@@ -88,7 +88,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter::number("unit", "ns in one of that number", 1, 1_000_000_000),
             Parameter::text(
                 "doses",
-                "ns by which reads take longer, with commas between them; syscall: each is a system call",
+                "ns by which reads take longer, with commas or blanks between them; syscall: each is a system call",
             ),
             Parameter::choice(
                 "op",

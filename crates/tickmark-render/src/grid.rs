@@ -138,6 +138,44 @@ pub(crate) fn fitting_table(out: &mut String, rows: &[Vec<String>], right: &[usi
     }
 }
 
+/// Rows as wide as somebody reads: cells are wrapped between words, the widest first. The first row is a heading, and bold.
+pub(crate) fn wrapped_table(out: &mut String, rows: impl IntoIterator<Item = Vec<String>>) {
+    let columns = u16::try_from(width() + 2).unwrap_or(u16::MAX);
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(columns);
+    let mut rows = rows.into_iter();
+    let heading = rows.next().unwrap_or_default();
+    table.add_row(&heading);
+    for row in rows {
+        table.add_row(row);
+    }
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, 2));
+    });
+    let bold = Style::new().bold();
+    for (number, line) in table.lines().enumerate() {
+        let line = line.trim_end();
+        let _ = if number == 0 { writeln!(out, "{bold}{line}{bold:#}") } else { writeln!(out, "{line}") };
+    }
+}
+
+/// Names in bold with what each is, wrapped behind the column at `indent`.
+pub(crate) fn definitions<'a>(
+    out: &mut String,
+    all: impl IntoIterator<Item = (&'a str, String)>,
+    indent: usize,
+) {
+    let bold = Style::new().bold();
+    for (name, text) in all {
+        let text = wrapped(&text, indent).join("\n");
+        let gap = indent.saturating_sub(2 + name.len());
+        let _ = writeln!(out, "  {bold}{name}{bold:#}{:gap$}{}", "", text.trim_start());
+    }
+}
+
 /// A text in lines of at most [`width`], each behind `indent` blanks.
 pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {
     let blanks = " ".repeat(indent);

@@ -38,6 +38,7 @@ pub mod lmbench;
 pub mod noise;
 mod number;
 pub mod page;
+pub mod paper;
 pub mod plot;
 mod reason;
 pub mod recordings;

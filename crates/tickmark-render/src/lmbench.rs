@@ -112,9 +112,16 @@ fn lines(out: &mut String, table: &Filled, beside: &str) {
             grid.push([format!("against {base}"), "%".to_owned()].into_iter().chain(cells).collect());
         }
     }
-    if let Some(percents) = &table.beside {
-        let cells = percents.iter().map(|p| p.map_or_else(|| "-".to_owned(), percent_cell));
-        grid.push([beside.to_owned(), "%".to_owned()].into_iter().chain(cells).collect());
+    for system in &table.beside {
+        let cells = system.average.iter().zip(&system.steps);
+        let cells = cells.map(|(cell, step)| cell.map_or_else(|| "-".to_owned(), |v| to_step(v, *step)));
+        grid.push(
+            [format!("{beside}: {}", system.name), "average".to_owned()].into_iter().chain(cells).collect(),
+        );
+        if let Some(percents) = &system.percent {
+            let cells = percents.iter().map(|p| p.map_or_else(|| "-".to_owned(), percent_cell));
+            grid.push([beside.to_owned(), "%".to_owned()].into_iter().chain(cells).collect());
+        }
     }
     let width = |column: usize| grid.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..table.columns.len() + 2).map(width).collect();

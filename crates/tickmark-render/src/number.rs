@@ -98,6 +98,16 @@ fn scale(nanos: f64) -> (f64, &'static str) {
     }
 }
 
+/// A number of three digits.
+pub(crate) fn plain(value: f64) -> String {
+    digits(value, None)
+}
+
+/// The same with its sign.
+pub(crate) fn signed(value: f64) -> String {
+    if value > 0.0 { format!("+{}", plain(value)) } else { plain(value) }
+}
+
 /// A number down to the first digit of its deviation: 20.66 with 0.4 is 20.7, with 4 it is 21. A
 /// deviation of zero leaves what is exact, up to four digits.
 fn digits(value: f64, deviation: Option<f64>) -> String {

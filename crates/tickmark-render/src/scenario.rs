@@ -1,13 +1,11 @@
 //! Errors of rows of timers, as text, JSON, columns and plot.
 
-use crate::grid::{lines, wrapped};
+use crate::grid::{fitting_table, wrapped};
 use crate::number::{percent, time};
 use crate::plot::{Axis, Plot, Series};
-use anstyle::Style;
 use std::fmt::Write;
 use tickmark_analysis::scenario::{Errors, Scenario, Timer};
 
-const HEADING: Style = Style::new().bold();
 /// Remark of apic-timer-module.txt on its own figures; its plots and tables are lost.
 const DOCUMENT: &str = "The document (450 MHz, 2001): without correction 2000 cycles late (4.4 us) or more; with it the first timer of a row is as \
                         late, the others 400 cycles (.9 us) on average; 29 timers 1000 cycles apart fall behind.";
@@ -55,10 +53,8 @@ fn table(scenarios: &[Scenario]) -> String {
         cells
     };
     let rows = std::iter::once(heading.map(str::to_owned).to_vec()).chain(measured(scenarios).map(row));
-    for (number, line) in lines(rows, 1..10).into_iter().enumerate() {
-        let _ =
-            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
-    }
+    // Where there is no room: what is least of the document's.
+    fitting_table(&mut out, &rows.collect::<Vec<_>>(), &[1, 2, 3, 4, 5, 6, 7, 8, 9], &[9, 8, 3, 2]);
     for scenario in scenarios {
         if let Err(why) = &scenario.errors {
             let _ = writeln!(

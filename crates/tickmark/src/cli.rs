@@ -33,8 +33,9 @@ pub(crate) use comms::Comms;
 pub(crate) use compare::{Compare, CompareFormat, FailOn};
 pub(crate) use dose::Dose;
 use examples::{
-    COMPARE_EXAMPLES, DOCTOR_EXAMPLES, EXPERIMENT_EXAMPLES, EXPORT_EXAMPLES, IMPORT_EXAMPLES,
-    RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES, TIMERS_EXAMPLES,
+    COMPARE_EXAMPLES, DOCTOR_EXAMPLES, EXPERIMENT_EXAMPLES, EXPERIMENTS_EXAMPLES, EXPORT_EXAMPLES,
+    IMPORT_EXAMPLES, RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES,
+    TIMERS_EXAMPLES,
 };
 pub(crate) use exchange::{Export, ExportFormat, Import, Lines};
 pub(crate) use exit::exit;
@@ -108,6 +109,9 @@ pub(crate) enum Command {
     /// Interleaved A/B of a system setting, restored afterwards
     #[command(after_help = EXPERIMENT_EXAMPLES)]
     Experiment(Experiment),
+    /// Five documents on timekeeping and communication: what each asks and found, and what was found here
+    #[command(after_help = EXPERIMENTS_EXAMPLES)]
+    Experiments(Experiments),
     /// Say what this machine loses and why, what to do, and prove that it helps
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(Doctor),
@@ -325,6 +329,9 @@ pub(crate) struct Experiment {
     /// The command's number is better if higher
     #[arg(long, requires = "command")]
     pub(crate) higher_is_better: bool,
+    /// The short form of an experiment that comes with tickmark, in some two minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Skip the pilot, which estimates the smallest detectable effect
     #[arg(long)]
     pub(crate) no_pilot: bool,
@@ -345,6 +352,18 @@ pub(crate) struct Experiment {
     /// How to print
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub(crate) format: CompareFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Experiments {
+    /// Show this one from its last recordings [default: list all]
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Write it as a page to this file
+    #[arg(short = 'o', long = "output", value_name = "FILE.html", requires = "name")]
+    pub(crate) page: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

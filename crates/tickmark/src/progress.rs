@@ -19,6 +19,11 @@ pub(crate) fn control() -> Control {
     control
 }
 
+/// True once a signal ended what was under way.
+pub(crate) fn is_interrupted() -> bool {
+    handled().iter().any(Control::stopped)
+}
+
 /// Controls that a signal ends: the process has one handler, and may do one work after another.
 fn handled() -> MutexGuard<'static, Vec<Control>> {
     static ALL: Mutex<Vec<Control>> = Mutex::new(Vec::new());

@@ -48,7 +48,7 @@ pub(crate) fn make() -> Result<()> {
     let arguments = [
         "lab",
         "run",
-        "tick-100-vs-1000",
+        "clock-tick-100-vs-1000",
         "--machine",
         "x86",
         "clock",

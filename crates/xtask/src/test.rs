@@ -74,7 +74,7 @@ const EXPERIMENT: &[&str] = &[
     "--",
     "lab",
     "run",
-    "experiments/tick-100-vs-1000.toml",
+    "experiments/clock-tick-100-vs-1000.toml",
     "--machine",
     "powerpc",
     "--machine",

@@ -48,6 +48,8 @@ pub struct Document {
     /// The packet size (MTU) below which the law says that one processor is too little for the full rate, and by which benchmark's law; and whether packets that
     /// were measured on both sides of it bear that out.
     pub least: Option<(f64, Option<bool>)>,
+    /// By the measured rates of Comms1 with its limit: the largest packet that does not reach the full rate, and the smallest from which on all do.
+    pub between: Option<(Option<u32>, Option<u32>)>,
     /// Load times packet size of Comms1 with its limit, from the smallest to the largest of packets from 512 bytes on.
     pub products: Option<(f64, f64)>,
 }
@@ -113,8 +115,8 @@ pub fn document(all: &[Comms]) -> Option<Document> {
         Some((each.iter().copied().reduce(f64::min)?, each.iter().copied().reduce(f64::max)?))
     };
     let products = products();
-    let least = least(all, &limited);
-    Some(Document { latencies, loads, least, products })
+    let (least, between) = (least(all, &limited), between(&limited));
+    Some(Document { latencies, loads, least, between, products })
 }
 
 /// Bytes of an Ethernet header, which the limit counts too.
@@ -127,6 +129,14 @@ impl LongLoad {
         let limit = f64::from(self.rate) * 1e6 / 8.0;
         self.fastest >= REACHED * limit * payload / (f64::from(self.mtu) + ETHERNET)
     }
+}
+
+/// The largest packet that does not reach the full rate, and the smallest of the larger ones.
+fn between(limited: &[&LongLoad]) -> Option<(Option<u32>, Option<u32>)> {
+    let sizes = |full: bool| limited.iter().filter(move |cell| cell.is_full() == full).map(|cell| cell.mtu);
+    let below = sizes(false).max();
+    let above = sizes(true).filter(|mtu| below.is_none_or(|below| *mtu > below)).min();
+    (!limited.is_empty()).then_some((below, above))
 }
 
 /// The packet size that the law of the limited Comms1 predicts, and whether the rates that were measured bear it out: below it none has the full rate, above it
@@ -191,6 +201,7 @@ mod tests {
         assert!(document.loads.iter().all(|cell| cell.loads.len() == 2 && cell.rate == 1000));
         let (low, high) = document.products.unwrap();
         assert!(low < 300.0 && high > 1000.0, "{low} {high}");
+        assert_eq!(document.between, Some((Some(256), Some(512))));
         let (mtu, holds) = document.least.unwrap();
         assert!((256.0..512.0).contains(&mtu) && holds == Some(true), "{mtu} {holds:?}");
         // One above it that does not have the full rate is against it; without one below, nothing is tested.

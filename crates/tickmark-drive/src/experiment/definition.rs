@@ -1,8 +1,8 @@
 //! An experiment as it is to be carried out.
 
 use super::outcome::Outcome;
-use crate::file::Document;
 use crate::knob::{Knob, Turned};
+use crate::lab::Report;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use tickmark_wire::{Nanos, Offer, Settings};
@@ -85,8 +85,8 @@ pub struct ExperimentRequest {
     pub margin: Option<f64>,
     /// The document whose question it answers.
     pub answers: Option<String>,
-    /// Documents that published it.
-    pub documents: Vec<Document>,
+    /// Reports beside the comparison.
+    pub report: Vec<Report>,
 }
 
 impl ExperimentRequest {
@@ -104,7 +104,7 @@ impl ExperimentRequest {
             budget: None,
             margin: None,
             answers: None,
-            documents: Vec::new(),
+            report: Vec::new(),
         }
     }
 }

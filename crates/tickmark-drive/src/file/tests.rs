@@ -1,7 +1,11 @@
 use super::*;
 
+fn whole(text: &str) -> Result<ExperimentFile, String> {
+    parse(text, Length::Whole)
+}
+
 fn turned(text: &str) -> experiment::ExperimentRequest {
-    match parse(text).unwrap() {
+    match whole(text).unwrap() {
         ExperimentFile::Here(asked) => *asked,
         ExperimentFile::Booted(asked) => panic!("{} boots", asked.name),
         ExperimentFile::Launched(asked) => panic!("{} launches", asked.name),
@@ -9,7 +13,7 @@ fn turned(text: &str) -> experiment::ExperimentRequest {
 }
 
 fn matrix(text: &str) -> lab::MatrixRequest {
-    match parse(text).unwrap() {
+    match whole(text).unwrap() {
         ExperimentFile::Booted(asked) => asked,
         ExperimentFile::Here(_) => panic!("it turns a knob"),
         ExperimentFile::Launched(asked) => panic!("{} launches", asked.name),
@@ -55,7 +59,7 @@ fn a_file_with_everything_that_is_turned_here() {
 
 #[test]
 fn what_is_wrong_with_a_knob_is_said_with_its_line() {
-    let wrong = |text: &str| parse(text).map(|_| ()).unwrap_err();
+    let wrong = |text: &str| whole(text).map(|_| ()).unwrap_err();
     let knob = |rest: &str| wrong(&format!("knob = \"slack=1ns,50us\"\n{rest}"));
     assert!(knob("block = 5").contains("line 2"), "{}", knob("block = 5"));
     assert!(knob("[[command]]\nname=\"a\"\nrun=\"b\"\nbetter=\"hihger\"").contains("lower or higher"));
@@ -90,23 +94,23 @@ fn every_experiment_that_comes_with_it_is_one() {
     assert_eq!(folder.count(), SHIPPED.len());
     for (name, text) in SHIPPED {
         assert!(is_named(name) && read(Path::new(name)).is_ok());
-        let named = match parse(text).unwrap() {
+        let named = match whole(text).unwrap() {
             ExperimentFile::Booted(asked) => asked.name,
             ExperimentFile::Launched(asked) => asked.name,
             // What turns a knob answers a document, too.
             ExperimentFile::Here(asked) => {
-                assert!(asked.answers.is_some() && !asked.documents.is_empty(), "{name}");
+                assert!(asked.answers.is_some() && asked.report == [Report::Ministat], "{name}");
                 asked.name.unwrap()
             }
         };
         assert_eq!(named, name);
     }
-    assert!(read(Path::new("tick-100")).unwrap_err().to_string().contains("tick-100-vs-1000"));
+    assert!(read(Path::new("tick-100")).unwrap_err().to_string().contains("clock-tick-100-vs-1000"));
 }
 
 #[test]
 fn what_is_wrong_with_a_matrix_is_said() {
-    let wrong = |from: &str, to: &str| parse(&LEAST.replacen(from, to, 1)).map(|_| ()).unwrap_err();
+    let wrong = |from: &str, to: &str| whole(&LEAST.replacen(from, to, 1)).map(|_| ()).unwrap_err();
     assert!(wrong("name = \"b\"", "name = \"a\"").contains("twice"));
     assert!(wrong("agent = \"c\"", "agent = \"d\"").contains("line 11"));
     assert!(wrong("agent = \"c\"", "speeds = [100.0]").contains("62.5"));
@@ -120,36 +124,32 @@ fn what_is_wrong_with_a_matrix_is_said() {
 }
 
 #[test]
-fn what_a_document_published_is_whole_or_refused() {
-    let side = |more: &str| {
-        let text = format!(
-            "knob = \"slack=1ns,50us\"\n[[document]]\ntitle = \"t\"\nside = [{{ name = \"a\", {more} }}, {{ name = \"b\", count = 5, mean = 2.0, deviation = 0.1 }}]\n"
-        );
-        parse(&text).map(|asked| match asked {
-            ExperimentFile::Here(asked) => asked.documents.len(),
-            _ => 0,
-        })
+fn a_short_form_has_what_it_says_and_the_rest_of_the_whole() {
+    let quick = |more: &str| {
+        parse(&LEAST.replacen("[[setting]]", &format!("[quick]\n{more}\n[[setting]]"), 1), Length::Quick)
     };
-    assert_eq!(side("runs = [1.0, 2.0, 9.0], left_out = [9.0]"), Ok(1));
-    for wrong in [
-        "runs = [1.0]",
-        "runs = [1.0, 2.0], left_out = [3.0]",
-        "count = 5, mean = 0.0, deviation = 1.0",
-        "runs = [1.0, 2.0], count = 2",
-    ] {
-        assert!(side(wrong).unwrap_err().contains("side \"a\""), "{wrong}");
+    let ExperimentFile::Booted(short) = quick("blocks = 2\nslice = \"7ms\"\nprobes = [\"tick\"]").unwrap()
+    else {
+        panic!("it does not boot")
+    };
+    assert_eq!((short.machines[0].blocks, short.slice), (Some(2), Nanos::from_millis(7)));
+    assert!(short.machines.iter().all(|machine| machine.probes == ["tick"]));
+    assert!(quick("machines = [\"nosuch\"]").unwrap_err().contains("nosuch"));
+    assert!(quick("settings = [\"nosuch\"]").unwrap_err().contains("nosuch"));
+    assert!(parse(LEAST, Length::Quick).unwrap_err().contains("[quick]"));
+    for (name, text) in SHIPPED.iter().filter(|(_, text)| text.contains("[quick]")) {
+        assert!(parse(text, Length::Quick).is_ok(), "{name}");
     }
-    assert!(side("runs = \"x\"").is_err());
 }
 
 #[test]
 fn messages_are_launched_and_nothing_is_turned() {
     let text = "name = \"m\"\nreport = [\"messages\"]\nbudget = \"20s\"\nprobes = [\"comms:sizes=1\"]\n";
-    let ExperimentFile::Launched(asked) = parse(text).unwrap() else { panic!("it does not launch") };
+    let ExperimentFile::Launched(asked) = whole(text).unwrap() else { panic!("it does not launch") };
     assert_eq!((asked.launches, asked.budget, asked.probes.len()), (3, Nanos::from_millis(20_000), 1));
-    let wrong = |more: &str| parse(&format!("{more}\n{text}")).map(|_| ()).unwrap_err();
-    assert!(wrong("knob = \"slack=1ns,50us\"").contains("nothing is turned"));
-    let without = |line: &str| parse(&text.replace(line, "")).map(|_| ()).unwrap_err();
+    let wrong = |more: &str| whole(&format!("{more}\n{text}")).map(|_| ()).unwrap_err();
+    assert!(wrong("slice = \"1ms\"").contains("nothing is turned"));
+    let without = |line: &str| whole(&text.replace(line, "")).map(|_| ()).unwrap_err();
     assert!(without("budget = \"20s\"\n").contains("how long"));
     assert!(without("probes = [\"comms:sizes=1\"]\n").contains("name what is measured"));
 }

@@ -93,12 +93,15 @@ pub struct Turned {
 /// Knobs by their names alone.
 const NAMES: [&str; 8] = ["clocksource", "hugepages", "slack", "policy", "cpu", "send", "quota", "kernel"];
 
+/// Instead of settings of the knob clocksource: all that this machine has.
+const AVAILABLE: &str = "available";
+
 /// A knob with its name and its settings, from KNOB=A,B.
 ///
 /// # Errors
 /// No such knob, fewer than two settings, or one that cannot be meant.
 pub fn parse(text: &str) -> Result<Turned, Error> {
-    let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock, slack=50us,1ns, policy=other,fifo:50, cpu=0,1, send=write,zerocopy (streams), \
+    let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock (or clocksource=available), slack=50us,1ns, policy=other,fifo:50, cpu=0,1, send=write,zerocopy (streams), \
                 sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never, quota=none,50% or kernel=x86_64:hz=100,x86_64:hz=1000 (guests)";
     let wrong = |why: String| Error::Usage(format!("{why}; {form}"));
     let (name, settings) = text.split_once('=').ok_or_else(|| {
@@ -127,6 +130,16 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
                 return Err(wrong(format!("no knob is called {name}{near}")));
             }
         },
+    };
+    let settings = match (name, &settings[..]) {
+        // The one in use comes last: what the others cost is what it saves.
+        ("clocksource", [only]) if only == AVAILABLE => {
+            let kernel = Kernel::clock_source()?;
+            let current = kernel.current_setting(None)?.unwrap_or_default();
+            let others = kernel.choices()?.into_iter().filter(|source| *source != current);
+            others.chain([current.clone()]).collect()
+        }
+        _ => settings,
     };
     distinct(name, &settings)?;
     for setting in &settings {

@@ -25,6 +25,10 @@ pub enum Report {
     Scenarios,
     /// Messages by their sizes, and what they cost the processor.
     Messages,
+    /// A server whose clock reads take longer by doses.
+    Doses,
+    /// ministat's page of each value that is measured whole, such as transactions a second.
+    Ministat,
     /// How often the kernel reads its clock source in each operation: of two settings, in the second of which a read takes longer.
     #[serde(rename = "clock-reads")]
     ClockReads,
@@ -143,8 +147,6 @@ pub struct MatrixRequest {
     pub name: String,
     /// The document that it answers.
     pub answers: Option<String>,
-    /// Documents that published it.
-    pub documents: Vec<crate::file::Document>,
     /// Boots of each setting, where a machine does not say.
     pub blocks: u32,
     /// Measuring time of a probe of ordinary weight in each boot, in the guest's time.

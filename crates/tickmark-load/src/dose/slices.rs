@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn doses_are_numbers_or_the_system_call() {
-        let given = doses("60,syscall,0,60", "none").unwrap();
+        let given = doses("60 syscall,0,60", "none").unwrap();
         assert_eq!(given, [Dose::Nanos(0), Dose::Nanos(60), Dose::Syscall]);
         for wrong in ["", "-1", "60 ns", "2000000"] {
             assert!(doses(wrong, "none").is_err() && doses(wrong, "compare").is_err(), "{wrong}");

@@ -8,10 +8,10 @@ use tickmark_analysis::lmbench::{Filled, Head, Missing, Page as Filling, System}
 
 json_object! {
     /// lmbench's tables of one system or more.
-    pub struct Tables(page: &Filling, beside: &str) {
+    pub struct Tables(page: &Filling) {
         /// `mean`, `floor` or `imported`, of each system.
         figures: Vec<&'static str> = page.figures.clone(),
-        tables: Vec<TablePage> = page.tables.iter().map(|table| TablePage::new(table, beside)).collect(),
+        tables: Vec<TablePage> = page.tables.iter().map(|table| TablePage::new(table)).collect(),
         /// Titles of tables for which nothing was measured.
         without: Vec<String> = page.without.clone(),
         missing: Vec<MissingPage> = page.missing.iter().map(MissingPage::new).collect(),
@@ -19,13 +19,13 @@ json_object! {
         exact: bool = page.exact,
     }
 
-    struct TablePage(table: &Filled, beside: &str) {
+    struct TablePage(table: &Filled) {
         title: String = table.title.clone(),
         columns: Vec<ColumnPage> = table.columns.iter().map(ColumnPage::new).collect(),
         systems: Vec<SystemPage> = table.systems.iter().map(SystemPage::new).collect(),
-        /// Another source of the per cent row: its name, its figures.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        beside: Option<(String, Vec<Option<f64>>)> = table.beside.as_ref().map(|percents| (beside.to_owned(), percents.clone())),
+        /// Systems of a document, whose averages stand below the others.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        beside: Vec<SystemPage> = table.beside.iter().map(SystemPage::new).collect(),
     }
 
     struct ColumnPage(of: &Head) {

@@ -1,9 +1,7 @@
 //! What a recording of a whole machine says, in a few lines that stand before its rows.
 
-use crate::grid::wrapped;
+use crate::grid::definitions;
 use crate::number;
-use anstyle::Style;
-use std::fmt::Write;
 use tickmark_analysis::report::{Header, Model, Note, Row};
 
 /// So many rows are an answer by themselves.
@@ -90,13 +88,8 @@ pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
 
 /// The lines for a terminal.
 pub(super) fn text(model: &Model) -> String {
-    let bold = Style::new().bold();
     let mut out = String::new();
-    for (name, line) in lines(model) {
-        let text = wrapped(&line, INDENT).join("\n");
-        let _ =
-            writeln!(out, "  {bold}{name}{bold:#}{:1$}{2}", "", INDENT - 2 - name.len(), text.trim_start());
-    }
+    definitions(&mut out, lines(model), INDENT);
     out
 }
 

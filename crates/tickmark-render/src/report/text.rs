@@ -6,13 +6,13 @@ use crate::reason::UsualCaveats;
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
-use tickmark_analysis::report::{Detail, FactLine, Guest, Header, Mark, Model, Row, RowStatus};
+use tickmark_analysis::report::{Detail, FactLine, Finding, Guest, Header, Mark, Model, Row, RowStatus};
 
 const HEADING: Style = Style::new().bold();
 /// The widest title beside figures, where these leave room for it.
 const TITLE: usize = 34;
 /// Findings that are shown before headlines.
-const FIRST: usize = 3;
+const FIRST: usize = 2;
 const MARK: Style = AnsiColor::Yellow.on_default();
 
 /// What is shown of a recording.
@@ -35,7 +35,7 @@ pub fn render(model: &Model, shown: Shown) -> String {
     let instrument = instrument(&model.header);
     if has_answer {
         let _ = write!(out, "\n{}", answer::text(model));
-        notes(&mut out, model, if is_short { FIRST } else { usize::MAX });
+        notes(&mut out, model, is_short);
     } else {
         out += &instrument;
     }
@@ -59,7 +59,7 @@ pub fn render(model: &Model, shown: Shown) -> String {
         }
     }
     if !has_answer {
-        notes(&mut out, model, usize::MAX);
+        notes(&mut out, model, false);
     }
     out
 }
@@ -92,7 +92,7 @@ fn headlines(out: &mut String, model: &Model) {
     }
     let any = shown.iter().any(|row| row.contended.is_some());
     let rest = format!(
-        "{}{}floor: 10th percentile of short batches, without ticks, or the median of latencies; mean: of all. tickmark show {} has all {} figures, with notes",
+        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all. tickmark show {} has all {} figures, with notes",
         if any { "* contended; " } else { "" },
         if shown.iter().any(is_median) { "~ median: too few batches for a floor; " } else { "" },
         model.header.id,
@@ -101,17 +101,15 @@ fn headlines(out: &mut String, model: &Model) {
     let _ = writeln!(out, "\n{}", wrapped(&rest, 0).join("\n"));
 }
 
-/// The first of the findings.
-fn notes(out: &mut String, model: &Model, most: usize) {
+/// The findings; in short the first of them, without what the line of trust says.
+fn notes(out: &mut String, model: &Model, is_short: bool) {
     if !model.findings.is_empty() {
         let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
-        for one in model.findings.iter().take(most) {
+        let shown = |one: &&Finding| !(is_short && matches!(one, Finding::Contended { .. }));
+        let most = if is_short { FIRST } else { usize::MAX };
+        for one in model.findings.iter().filter(shown).take(most) {
             let text = wrapped(&finding::text(one), 4).join("\n");
             let _ = writeln!(out, "  {MARK}-{MARK:#} {}", text.trim_start());
-        }
-        let more = model.findings.len().saturating_sub(most);
-        if more > 0 {
-            let _ = writeln!(out, "    and {more} more: tickmark show {}", model.header.id);
         }
     }
 }

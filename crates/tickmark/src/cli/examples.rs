@@ -74,8 +74,18 @@ Examples:
   tickmark experiment sysctl:kernel.sched_autogroup_enabled=0,1 --command './bench.sh' --budget 10min
   tickmark experiment kernel=x86_64:hz=100,x86_64:hz=1000 syscall    guests, 5 boots each (see lab)
   tickmark experiment swappiness.toml        a file (docs/EXPERIMENTS.md)
-  tickmark experiment tick-100-vs-1000       one that comes with tickmark, which boots guests
+  tickmark experiment clock-tick-100-vs-1000 --quick   a document's (tickmark experiments), which boots guests
   tickmark experiment --restore";
+
+pub(super) const EXPERIMENTS_EXAMPLES: &str = "\
+Each is measured by `tickmark experiment NAME`, in some two minutes with --quick, and shown by this: question, the document's answer and ours, each claim with our figure, its tables
+and figures in its own form, and what cannot be had here.
+
+Examples:
+  tickmark experiments                                    what there is, and what each showed here
+  tickmark experiment timecounter-cost --quick            measure one
+  tickmark experiments timecounter-cost                   show it again
+  tickmark experiments timecounter-cost -o page.html      as a page";
 
 pub(super) const DOCTOR_EXAMPLES: &str = "\
 Examples:

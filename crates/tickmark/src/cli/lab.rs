@@ -20,7 +20,7 @@ Examples:
   tickmark lab kernels powerpc:hz=100 powerpc:hz=1000
   tickmark lab boot --kernel x86_64:hz=1000 tick.spin syscall
   tickmark lab boot --kernel ./bzImage --speed host
-  tickmark lab run tick-100-vs-1000";
+  tickmark lab run clock-tick-100-vs-1000";
 
 /// How fast the guest's processor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,7 +139,7 @@ pub(crate) struct LabBoot {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clocksource, hz-prediction, precise-timers-low-hz, tick-100-vs-1000, tick-modes)
+    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clocksource, hz-prediction, precise-timers-low-hz, clock-tick-100-vs-1000, tick-modes)
     #[arg(value_name = "FILE.toml|NAME")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names

@@ -63,7 +63,10 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
     (
         "A kernel",
         &[
-            ("What does a kernel's configuration cost, exactly?", &["tickmark lab run tick-100-vs-1000"]),
+            (
+                "What does a kernel's configuration cost, exactly?",
+                &["tickmark lab run clock-tick-100-vs-1000"],
+            ),
             (
                 "What do my kernel's system calls cost, in instructions?",
                 &["tickmark lab boot --kernel ./bzImage syscall"],

@@ -66,6 +66,26 @@ pub(crate) fn requested_ministat(
     flavour.map(|flavour| (flavour, rest))
 }
 
+/// ministat's page of these sets, each with its name; what it says instead where one has fewer than three values.
+pub(crate) fn page(sets: &[(&str, &[f64])]) -> String {
+    let few = sets.iter().find(|(_, values)| values.len() < 3);
+    if let Some((name, values)) = few {
+        return format!("{name} has {} values; ministat wants three\n", values.len());
+    }
+    let set = |(name, values): &(&str, &[f64])| Set {
+        name: name.as_bytes().to_vec(),
+        values: values.to_vec(),
+        figures: figures(values, Flavour::Debian),
+    };
+    let sets: Vec<Set> = sets.iter().map(set).collect();
+    let mut out = Vec::new();
+    match report(&mut out, Flavour::Debian, &MinistatOptions::usual(), &sets) {
+        Ok(None) => String::from_utf8_lossy(&out).into_owned(),
+        Ok(Some(End(text, _))) => String::from_utf8_lossy(&text).into_owned(),
+        Err(error) => format!("{error}\n"),
+    }
+}
+
 /// Carries out ministat's command line.
 pub(crate) fn run(flavour: Flavour, arguments: &[OsString]) -> Result<Code, Error> {
     let ended = options(arguments).and_then(|requested| {

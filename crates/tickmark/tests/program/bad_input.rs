@@ -32,7 +32,7 @@ fn typing_errors() {
     let boot = |more: &[&str]| bench.run(&[&["lab", "boot", "--kernel", "x86_64:hz=300"], more].concat());
     refused(&boot(&["--memory", "16"]), 2, &["16 MiB is too little", "36"]);
     refused(&boot(&["--agent", "c", "--write", "/a=b"]), 2, &["agent c writes no files"]);
-    refused(&bench.run(&["lab", "run", "tick-100"]), 2, &["tick-100-vs-1000"]);
+    refused(&bench.run(&["lab", "run", "tick-100"]), 2, &["clock-tick-100-vs-1000"]);
     assert!(!bench.store().exists(), "nothing is made for a request that is wrong");
 }
 

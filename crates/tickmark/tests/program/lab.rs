@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-const TICK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/tick-100-vs-1000.toml");
+const TICK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/clock-tick-100-vs-1000.toml");
 
 /// The image of a kernel of the lab.
 fn image(kernel: &str) -> PathBuf {

@@ -72,16 +72,13 @@ fn side_by_side(store: &Store, recordings: &[Recording], margin: f64) -> Result<
 
 /// Answers of an experiment that comes with tickmark: the headline first.
 fn answers_of(recordings: &[Recording], model: Option<&Model>) -> Result<Vec<(String, String)>, Error> {
-    let (Some((title, documents, report)), Some(model)) = (answers::shipped(recordings), model) else {
+    let (Some((title, report)), Some(model)) = (answers::shipped(recordings), model) else {
         return Ok(Vec::new());
     };
-    let published = answers::documents(&documents);
     let Answers { answer, prediction, tables } = Answers::from_settings(&report, recordings, model)?;
-    let first =
-        [answer, published].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let more = [("Predicted", prediction), ("Tables, with the document's figures", tables)];
     let more = more.map(|(title, text)| (title.to_owned(), text));
-    let all = std::iter::once((title, first)).chain(more);
+    let all = std::iter::once((title, answer)).chain(more);
     Ok(all.filter(|(_, text)| !text.trim().is_empty()).collect())
 }
 

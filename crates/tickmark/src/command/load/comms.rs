@@ -1,6 +1,6 @@
 //! Messages by their sizes, and what they cost the processor.
 
-use crate::cli::{Comms, CompareFormat, Experiment, Format, ScenarioOutput};
+use crate::cli::{Comms, Format, ScenarioOutput};
 use crate::command::hosts::{self, is_host};
 use crate::command::run::{measured_one, saved};
 use crate::command::scenarios::{SIZE, unwritable, write};
@@ -8,7 +8,6 @@ use crate::error::{Code, Error};
 use crate::selection;
 use std::path::Path;
 use tickmark_analysis::comms;
-use tickmark_drive::file::Launched;
 use tickmark_drive::plan;
 use tickmark_probe::sys::limits::allowed_cpus;
 use tickmark_store::{Recording, Status, Store};
@@ -61,42 +60,6 @@ pub(in crate::command) fn run(store: &Store, options: &Comms) -> Result<Code, Er
     let (recording, stopped) = measured_one(store, options.name.as_deref(), plan, &select)?;
     let code = show(&recording, &options.into())?;
     if options.output.format == Format::Text && options.shown != ScenarioOutput::Values {
-        saved(&recording, stopped, "comms --of")?;
-    }
-    Ok(if stopped { code.worse(Code::Partly) } else { code })
-}
-
-/// `tickmark experiment FILE`, where the file launches messages.
-pub(in crate::command) fn experiment(
-    store: &Store,
-    options: &Experiment,
-    from: &Launched,
-) -> Result<Code, Error> {
-    let fixed = [
-        (options.command.is_some(), "--command"),
-        (options.width.is_some(), "--width"),
-        (options.more.is_some(), "--more"),
-        (options.margin.is_some(), "--margin"),
-        (!options.select.is_empty(), "probes"),
-    ];
-    if let Some((_, what)) = fixed.iter().find(|(is, _)| *is) {
-        let name = &from.name;
-        return Err(Error::Usage(format!("{what}: {name} says what it measures, and turns nothing")));
-    }
-    let offers = selection::select(&from.probes)?;
-    let launches = options.blocks.unwrap_or(from.launches);
-    let settings = (&options.settings).into();
-    let budget = options.budget.unwrap_or(from.budget);
-    let plan = plan::make(&offers, launches, Some(budget), settings, false, &mut rand::rng());
-    let name = options.name.as_ref().unwrap_or(&from.name);
-    let (recording, stopped) = measured_one(store, Some(name), plan, &from.probes)?;
-    let shown = Shown {
-        format: if options.format == CompareFormat::Json { Format::Json } else { Format::Text },
-        output: ScenarioOutput::Summary,
-        plots: None,
-    };
-    let code = show(&recording, &shown)?;
-    if shown.format == Format::Text {
         saved(&recording, stopped, "comms --of")?;
     }
     Ok(if stopped { code.worse(Code::Partly) } else { code })

@@ -5,22 +5,16 @@ use crate::error::Error;
 use std::fmt::Write;
 use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
 use tickmark_analysis::lmbench;
+use tickmark_analysis::paper::LmbenchColumn;
 use tickmark_analysis::report::{self, Model};
 use tickmark_store::Recording;
 
 /// The ten tables of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), five runs a side.
 const DOCUMENT: &str = include_str!("../../../../../fixtures/lmbench/tqm860l-summary.txt");
+/// Which has it.
+const EXPERIMENT: &str = "clock-tick-100-vs-1000";
 /// Label of the document's per cents in the tables.
 const BESIDE: &str = "the document, 2005";
-/// A line of what the document measured beside what was measured here.
-struct Beside {
-    metric: &'static str,
-    document: f64,
-    /// True if its own five runs a side tell a difference.
-    decided: bool,
-    here: Option<f64>,
-}
-
 /// lmbench's ten tables of the recordings, with the document's rows of per cent and what it got from noise; and which of its
 /// differences are real, in a sentence.
 pub(in crate::command) fn tables(
@@ -38,26 +32,7 @@ pub(in crate::command) fn tables(
     if !document {
         return Ok((tickmark_render::lmbench::text(&page, BESIDE), String::new()));
     }
-    // A store of its own, gone when this ends: the document is imported like any file.
-    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
-    let (theirs, decided) = its_sides(folder.path())?;
-    let mut besides: Vec<Beside> = Vec::new();
-    for table in &mut page.tables {
-        let known = theirs.tables.iter().find(|other| other.title == table.title);
-        let percents = known.and_then(|known| known.systems.get(1)?.percent.clone());
-        let Some(percents) = percents else { continue };
-        for (index, column) in table.columns.iter().enumerate() {
-            let here = table.systems.get(1).and_then(|system| system.percent.as_ref()?[index]);
-            let known = besides.iter().any(|beside| beside.metric == column.metric);
-            if let Some(document) =
-                percents[index].filter(|_| !known && !column.metric.starts_with("machine."))
-            {
-                let decided = decided.iter().any(|metric| metric == column.metric);
-                besides.push(Beside { metric: column.metric, document, decided, here });
-            }
-        }
-        table.beside = Some(percents);
-    }
+    let besides = beside(&mut page)?;
     let mut out = tickmark_render::lmbench::text(&page, BESIDE);
     let filled = besides.iter().filter(|beside| beside.here.is_some()).count();
     let _ = writeln!(out, "\n{filled} of the document's {} columns are filled here.", besides.len());
@@ -65,14 +40,54 @@ pub(in crate::command) fn tables(
     Ok((out, real_ones(&besides)))
 }
 
+/// Columns that the document has, too; none of another experiment.
+pub(in crate::command) fn columns(
+    experiment: &str,
+    recordings: &[Recording],
+) -> Result<Vec<LmbenchColumn>, Error> {
+    if experiment != EXPERIMENT {
+        return Ok(Vec::new());
+    }
+    let models: Vec<Model> =
+        recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
+    beside(&mut lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false))
+}
+
+/// Puts the document's per cents into the tables; with each column that both have.
+fn beside(page: &mut lmbench::Page) -> Result<Vec<LmbenchColumn>, Error> {
+    // A store of its own, gone when this ends: the document is imported like any file.
+    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let (theirs, decided) = its_sides(folder.path())?;
+    let mut columns: Vec<LmbenchColumn> = Vec::new();
+    let mut theirs = theirs.tables;
+    for table in &mut page.tables {
+        let Some(known) = theirs.iter().position(|other| other.title == table.title) else { continue };
+        let systems = theirs.swap_remove(known).systems;
+        let Some(percents) = systems.get(1).and_then(|system| system.percent.as_ref()) else { continue };
+        for (index, column) in table.columns.iter().enumerate() {
+            let here = table.systems.get(1).and_then(|system| system.percent.as_ref()?[index]);
+            let known = columns.iter().any(|known| known.metric == column.metric);
+            if let Some(document) =
+                percents[index].filter(|_| !known && !column.metric.starts_with("machine."))
+            {
+                let decided = decided.iter().any(|metric| metric == column.metric);
+                let table = table.title.clone();
+                columns.push(LmbenchColumn { table, metric: column.metric, document, decided, here });
+            }
+        }
+        table.beside = systems;
+    }
+    Ok(columns)
+}
+
 /// Which of the document's differences the tick explains.
-fn real_ones(besides: &[Beside]) -> String {
-    let compared: Vec<(&Beside, f64)> =
+fn real_ones(besides: &[LmbenchColumn]) -> String {
+    let compared: Vec<(&LmbenchColumn, f64)> =
         besides.iter().filter_map(|beside| Some((beside, beside.here?))).collect();
     let decided = compared.iter().filter(|(beside, _)| beside.decided);
     let real: Vec<&str> = decided
         .clone()
-        .filter(|(beside, here)| beside.is_explained(*here))
+        .filter(|(beside, _)| beside.is_explained())
         .map(|(beside, _)| beside.metric)
         .collect();
     format!(
@@ -82,13 +97,6 @@ fn real_ones(besides: &[Beside]) -> String {
         real.len(),
         if real.is_empty() { String::new() } else { format!(": {}", real.join(", ")) }
     )
-}
-
-impl Beside {
-    /// True if what was measured here has its sign, and a size between half of it and twice as much.
-    fn is_explained(&self, here: f64) -> bool {
-        (0.5..=2.0).contains(&(self.document / here))
-    }
 }
 
 /// The document's page, with the metrics that its five runs a side tell apart.
@@ -116,10 +124,10 @@ fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), E
 
 /// Differences in the document that are not the tick's: its own runs do not separate the sides, or they do, but the tick, which takes the
 /// same share of everything, cannot be the cause.
-fn noise(besides: &[Beside]) -> String {
+fn noise(besides: &[LmbenchColumn]) -> String {
     let mut out = String::new();
     let compared = || besides.iter().filter_map(|beside| Some((beside, beside.here?)));
-    let mut list = |title: &str, of: &dyn Fn(&Beside, f64) -> bool| {
+    let mut list = |title: &str, of: &dyn Fn(&LmbenchColumn, f64) -> bool| {
         let lines: Vec<String> = compared()
             .filter(|(beside, here)| of(beside, *here))
             .map(|(beside, here)| format!("{} {:+.1} ({here:+.1} here)", beside.metric, beside.document))
@@ -134,10 +142,8 @@ fn noise(besides: &[Beside]) -> String {
         beside.decided && !same(beside.document, here)
     });
     list("the same way, more than twice as much or less than half", &|beside, here| {
-        beside.decided && same(beside.document, here) && !beside.is_explained(here)
+        beside.decided && same(beside.document, here) && !beside.is_explained()
     });
-    list("of the sign and size that the tick has here", &|beside, here| {
-        beside.decided && beside.is_explained(here)
-    });
+    list("of the sign and size that the tick has here", &|beside, _| beside.decided && beside.is_explained());
     out
 }

@@ -1,10 +1,10 @@
 //! Answers from the recordings of a matrix or an experiment, beside the comparison of their figures.
 
-use crate::command::{document, published};
+use crate::command::document;
 use crate::error::Error;
 use std::path::Path;
 use tickmark_analysis::comparison::{Line, Model};
-use tickmark_drive::file::{self, Document};
+use tickmark_drive::file;
 use tickmark_drive::lab::Report;
 use tickmark_store::Recording;
 
@@ -69,8 +69,8 @@ impl Answers {
     }
 }
 
-/// Of recordings that an experiment made which comes with tickmark: what that answers and publishes, and what it is to show. None of others.
-pub(in crate::command) fn shipped(recordings: &[Recording]) -> Option<(String, Vec<Document>, Vec<Report>)> {
+/// Of recordings that an experiment made which comes with tickmark: what that answers, and what it is to show. None of others.
+pub(in crate::command) fn shipped(recordings: &[Recording]) -> Option<(String, Vec<Report>)> {
     let arm = recordings.first()?.meta.arm.as_ref()?;
     let known = |name: &str| file::SHIPPED.iter().any(|(known, _)| *known == name);
     // A matrix names the machine behind it; a knob is called as its file.
@@ -80,17 +80,10 @@ pub(in crate::command) fn shipped(recordings: &[Recording]) -> Option<(String, V
         Some(of(recordings.first()?)).filter(|name| known(name))
     };
     let name = name.map(str::to_owned).or_else(by_recording)?;
-    let (answers, documents, report) = match file::read(Path::new(&name)).ok()? {
-        file::ExperimentFile::Booted(experiment) => {
-            (experiment.answers, experiment.documents, experiment.report)
-        }
-        file::ExperimentFile::Here(experiment) => (experiment.answers, experiment.documents, Vec::new()),
-        file::ExperimentFile::Launched(experiment) => (experiment.answers, Vec::new(), Vec::new()),
+    let (answers, report) = match file::read(Path::new(&name)).ok()? {
+        file::ExperimentFile::Booted(experiment) => (experiment.answers, experiment.report),
+        file::ExperimentFile::Here(experiment) => (experiment.answers, experiment.report),
+        file::ExperimentFile::Launched(experiment) => (experiment.answers, vec![experiment.report]),
     };
-    Some((format!("{name}: {}", answers.unwrap_or_default()), documents, report))
-}
-
-/// Results of documents, as text.
-pub(in crate::command) fn documents(all: &[Document]) -> String {
-    published::text(all)
+    Some((format!("{name}: {}", answers.unwrap_or_default()), report))
 }

@@ -155,7 +155,6 @@ pub(in crate::command) fn kernels(store: &Store, options: &Experiment, kernels: 
     let from = MatrixRequest {
         name,
         answers: None,
-        documents: Vec::new(),
         blocks: 5,
         slice: Nanos::from_millis(100),
         margin: options.margin.unwrap_or(0.01),

@@ -2,7 +2,7 @@
 
 use crate::cli::{CompareFormat, Experiment as Asked};
 use crate::command::arms::{failed, model, nothing};
-use crate::command::{boots, comms, compare, more, pilot, published};
+use crate::command::{boots, compare, launched, more, papers, pilot};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
 use rand::SeedableRng;
@@ -34,16 +34,69 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     if let Some(kernels) = what.strip_prefix("kernel=") {
         return boots::kernels(store, options, kernels);
     }
-    let named = if file::is_named(what) { Some(file::read(Path::new(what))?) } else { None };
+    if let Some(paper) = papers::requested(options, what)? {
+        return papers::run(store, options, what, &paper);
+    }
+    let length = if options.quick { file::Length::Quick } else { file::Length::Whole };
+    let named = if file::is_named(what) { Some(file::read_as(Path::new(what), length)?) } else { None };
     let from = match named {
         Some(file::ExperimentFile::Booted(matrix)) => {
             return boots::experiment(store, options, Path::new(what), matrix);
         }
-        Some(file::ExperimentFile::Launched(from)) => return comms::experiment(store, options, &from),
+        Some(file::ExperimentFile::Launched(from)) => return launched::experiment(store, options, &from),
         Some(file::ExperimentFile::Here(from)) => *from,
+        None if options.quick => {
+            return Err(Error::Usage(
+                "--quick is for an experiment in a file, which says what it leaves out".to_owned(),
+            ));
+        }
         None => experiment::ExperimentRequest::with_knob(knob::parse(what)?),
     };
-    let (answers, documents) = (from.answers.clone(), from.documents.clone());
+    let answers = from.answers.clone();
+    let carried = carry_out(store, options, from)?;
+    let model = carried.model(store)?;
+    if let (Some(answers), CompareFormat::Text) = (&answers, options.format) {
+        crate::command::print(&format!("{}: {answers}\n\n", carried.experiment.name))?;
+    }
+    compare::show(&model, options.format)?;
+    carried.tell(options.format)?;
+    Ok(compare::code(&model, options.fail_on).worse(carried.code(store)))
+}
+
+/// An experiment that was carried out.
+pub(in crate::command) struct CarriedOut {
+    experiment: Experiment,
+    ids: Vec<Id>,
+    /// All recordings of each setting, earlier ones too.
+    parts: Vec<Vec<Id>>,
+    made: u32,
+    halt: Halt,
+    is_restored: bool,
+    margin: f64,
+}
+
+impl CarriedOut {
+    fn model(&self, store: &Store) -> Result<Model, Error> {
+        model(store, &self.parts, self.margin)
+    }
+
+    /// Says how it ended, and where its recordings are.
+    pub(in crate::command) fn tell(&self, format: CompareFormat) -> Result<(), Error> {
+        tell(&self.experiment, &self.ids, self.made, self.halt, self.is_restored, format)
+    }
+
+    pub(in crate::command) fn code(&self, store: &Store) -> Code {
+        let partly = !self.is_restored || self.halt == Halt::Stopped || failed(store, &self.ids, self.made);
+        if partly { Code::Partly } else { Code::Done }
+    }
+}
+
+/// Turns the knob in interleaved blocks and puts everything back.
+pub(in crate::command) fn carry_out(
+    store: &Store,
+    options: &Asked,
+    from: experiment::ExperimentRequest,
+) -> Result<CarriedOut, Error> {
     let (mut experiment, width, margin) = plan(options, from)?;
     crate::command::run::warn_of_priority(experiment.measured.priority, experiment.measured.slack.is_some());
     let mut before: Vec<Vec<Id>> = vec![Vec::new(); experiment.settings.len()];
@@ -51,8 +104,7 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
         let found = more::before(store, &experiment)?;
         (experiment.blocks, experiment.added, before) = (blocks, Some(found.added), found.parts);
     }
-    let pilots = !options.no_pilot && experiment.added.is_none();
-    // All recordings of each setting.
+    let pilots = !options.no_pilot && !options.quick && experiment.added.is_none();
     let parts = |ids: &[Id]| -> Vec<Vec<Id>> {
         before.iter().zip(ids).map(|(before, id)| [before, std::slice::from_ref(id)].concat()).collect()
     };
@@ -88,18 +140,8 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     if let Some(why) = nothing(store, &ids) {
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(&ids))));
     }
-    let model = model(store, &parts(&ids), margin)?;
-    if let (Some(answers), CompareFormat::Text) = (&answers, options.format) {
-        crate::command::print(&format!("{}: {answers}\n\n", experiment.name))?;
-    }
-    compare::show(&model, options.format)?;
-    if options.format == CompareFormat::Text && !documents.is_empty() {
-        crate::command::print(&format!("\n{}", published::text(&documents)))?;
-    }
-    tell(&experiment, &ids, made, halt, left.is_none(), options.format)?;
-    let code = compare::code(&model, options.fail_on);
-    let partly = left.is_some() || halt == Halt::Stopped || failed(store, &ids, made);
-    Ok(if partly { code.worse(Code::Partly) } else { code })
+    let parts = parts(&ids);
+    Ok(CarriedOut { experiment, ids, parts, made, halt, is_restored: left.is_none(), margin })
 }
 
 /// Puts back what killed experiments left, and says what that was.
@@ -187,7 +229,7 @@ fn duration(experiment: &Experiment, pilot: bool) -> String {
     let turns = blocks * settings + if pilot { 2 * pilot::PAIRS + 1 } else { 0 };
     let starts = STARTS * experiment.probes.len() as f64;
     let seconds = f64::from(turns) * (experiment.slice.as_f64() / 1e9 + starts);
-    let time = if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
+    let time = time(seconds);
     let time = match (experiment.probes.is_empty(), experiment.outcomes.is_empty()) {
         (false, true) => format!("about {time}"),
         (false, false) => format!("about {time} and what the commands take"),
@@ -195,6 +237,10 @@ fn duration(experiment: &Experiment, pilot: bool) -> String {
     };
     let first = if pilot { "a pilot, then " } else { "" };
     format!("{first}{blocks} blocks of {settings} settings: {time}")
+}
+
+fn time(seconds: f64) -> String {
+    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 /// Looks how far runs spread, and says what the experiment will be able to see.
@@ -205,10 +251,15 @@ fn announce(
     control: &Control,
     random: &mut StdRng,
 ) -> Result<(), Error> {
+    let begun = Instant::now();
     let id = experiment.pilot(store, guard, pilot::PAIRS, control, random)?;
     if control.stopped() {
         return Ok(());
     }
+    // What a turn takes is known now: what is told to do so much takes as long as that takes.
+    let turn = begun.elapsed().as_secs_f64() / f64::from(2 * pilot::PAIRS + 1);
+    let turns = experiment.blocks * experiment.settings.len() as u32;
+    anstream::eprintln!("by the pilot the blocks take about {}", time(turn * f64::from(turns)));
     let model = report::build(&store.read(&id)?, &|_| true, false);
     let mut reach = pilot::reach(&model, experiment.blocks, experiment.settings.len());
     reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));

@@ -47,7 +47,6 @@ fn boots(options: &Hz) -> Result<MatrixRequest, Error> {
     let from = MatrixRequest {
         name: "hz".to_owned(),
         answers: None,
-        documents: Vec::new(),
         blocks: options.blocks,
         slice: Nanos::from_millis(100),
         margin: options.margin,

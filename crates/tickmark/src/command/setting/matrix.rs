@@ -72,9 +72,7 @@ pub(in crate::command) fn carry_out(
         .collect::<Result<Vec<Vec<Offer>>, Error>>()?;
     let mut bench = ready(from, shown.limit, &control)?;
     if let (Some(answers), CompareFormat::Text) = (&from.answers, shown.format) {
-        let published = crate::command::published::text(&from.documents);
-        let gap = if published.is_empty() { "" } else { "\n" };
-        crate::command::print(&format!("{}: {answers}\n{published}{gap}\n", from.name))?;
+        crate::command::print(&format!("{}: {answers}\n\n", from.name))?;
     }
     let (mut code, mut boots, mut all) = (Code::Done, 0, Vec::new());
     let measuring = Instant::now();

@@ -32,18 +32,29 @@ pub(super) struct MinistatOptions {
     pub(super) files: Vec<OsString>,
 }
 
+/// Index of 95 %.
+const USUAL_LEVEL: usize = 2;
+
+impl MinistatOptions {
+    /// Where nothing is said, and there is no terminal.
+    pub(super) fn usual() -> Self {
+        Self {
+            plot: true,
+            test: true,
+            separate: false,
+            column: 1,
+            level: USUAL_LEVEL,
+            delimiters: b" \t".to_vec(),
+            width: 74,
+            files: Vec::new(),
+        }
+    }
+}
+
 /// Its options, as getopt finds them: anywhere, values attached or not, up to `--`.
 pub(super) fn options(arguments: &[OsString]) -> Result<MinistatOptions, End> {
-    let mut options = MinistatOptions {
-        plot: true,
-        test: true,
-        separate: false,
-        column: 1,
-        level: usize::MAX,
-        delimiters: b" \t".to_vec(),
-        width: terminal_width().unwrap_or(74),
-        files: Vec::new(),
-    };
+    let mut options = MinistatOptions { level: usize::MAX, ..MinistatOptions::usual() };
+    options.width = terminal_width().unwrap_or(options.width);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if word == "--" {
@@ -78,7 +89,7 @@ pub(super) fn options(arguments: &[OsString]) -> Result<MinistatOptions, End> {
         }
     }
     if options.level == usize::MAX {
-        options.level = 2;
+        options.level = USUAL_LEVEL;
     }
     match options.files.len() {
         0 => options.files.push("-".into()),

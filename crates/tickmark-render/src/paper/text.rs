@@ -1,0 +1,114 @@
+//! A document as text for a person: five lines of answer, its claims, its tables, what cannot be had, details.
+
+use super::figures::{agreement, claim_figure, found_here, verdict};
+use super::{Form, PaperReport, Place};
+use crate::grid::{definitions, wrapped, wrapped_table};
+use anstyle::Style;
+use std::fmt::Write;
+use tickmark_analysis::paper::{Agreement, AnsweredClaim};
+
+const HEADING: Style = Style::new().bold();
+/// Where texts begin behind their names.
+const INDENT: usize = 12;
+
+/// Question, the document's answer, ours, and whether they agree.
+#[must_use]
+pub fn answer_lines(report: &PaperReport<'_>) -> Vec<(&'static str, String)> {
+    let paper = report.paper;
+    vec![
+        ("asks", paper.question.clone()),
+        ("found", format!("{} ({}, {})", paper.answer, paper.author, paper.year)),
+        ("here", found_here(report)),
+        ("agrees", agreement(report)),
+    ]
+}
+
+/// Everything that is known of it.
+#[must_use]
+pub fn text(report: &PaperReport<'_>) -> String {
+    let paper = report.paper;
+    let mut out = String::new();
+    for line in wrapped(&format!("{}: {}", report.name, paper.title), 0) {
+        let _ = writeln!(out, "{HEADING}{line}{HEADING:#}");
+    }
+    definitions(&mut out, answer_lines(report), INDENT);
+    out.push('\n');
+    claims(&mut out, report.claims);
+    for printed in &paper.printed {
+        let _ = writeln!(
+            out,
+            "\n{HEADING}The document: {}{HEADING:#}\n{}",
+            printed.title,
+            printed.text.trim_matches('\n')
+        );
+    }
+    let shown = report.forms.iter().filter(|form| form.place == Place::Shown);
+    shown.for_each(|form| write_form(&mut out, form));
+    if !paper.lacks.is_empty() {
+        let _ = writeln!(out, "\n{HEADING}What cannot be had here{HEADING:#}");
+        for lack in &paper.lacks {
+            let _ = writeln!(out, "- {}", wrapped(lack, 2).join("\n").trim_start());
+        }
+    }
+    if !report.recordings.is_empty() {
+        let _ = writeln!(out, "\n{HEADING}Recordings{HEADING:#}");
+        report.recordings.iter().for_each(|line| {
+            let _ = writeln!(out, "{}", wrapped(line, 2).join("\n"));
+        });
+    }
+    let name = report.name;
+    let _ = writeln!(
+        out,
+        "\ntickmark experiments {name} -o {name}.html   # the page, with all figures and plots"
+    );
+    out
+}
+
+/// Every document with its question, what it takes, and what was found here.
+#[must_use]
+pub fn list(reports: &[PaperReport<'_>]) -> String {
+    let mut out = String::new();
+    for report in reports {
+        let (paper, name) = (report.paper, report.name);
+        let _ = writeln!(out, "{HEADING}{name}{HEADING:#}: {}, {}", paper.author, paper.year);
+        let [quick, whole] = paper.minutes;
+        let mut lines = vec![
+            ("asks", paper.question.clone()),
+            ("takes", format!("{whole} min, {quick} min with --quick (two CPUs, kernels in the cache)")),
+            ("needs", paper.needs.clone()),
+        ];
+        let is_measured = report.count(Agreement::NotMeasured) < report.claims.len();
+        if is_measured {
+            lines.extend(answer_lines(report).split_off(2));
+        } else {
+            lines.push(("next", format!("tickmark experiment {name} --quick")));
+        }
+        definitions(&mut out, lines, INDENT);
+        out.push('\n');
+    }
+    out
+}
+
+fn write_form(out: &mut String, form: &Form) {
+    let _ = writeln!(out, "\n{HEADING}{}{HEADING:#}", form.title);
+    let text = form.text.trim_matches('\n');
+    if !text.is_empty() {
+        let _ = writeln!(out, "{text}");
+    }
+    for drawing in &form.drawings {
+        let _ = writeln!(out, "\n{}", drawing.text(crate::width()).trim_end());
+    }
+}
+
+/// Each claim with our figure; the reason of a disagreement behind it.
+fn claims(out: &mut String, all: &[AnsweredClaim]) {
+    let heading = ["where", "the document", "here", ""].map(str::to_owned).to_vec();
+    let row = |one: &AnsweredClaim| {
+        let mut here = claim_figure(one);
+        if let (Agreement::Differs, Some(why)) = (one.agreement, &one.claim.differs) {
+            here = format!("{here}: {why}");
+        }
+        vec![one.claim.place.clone(), one.claim.says.clone(), here, verdict(one.agreement).to_owned()]
+    };
+    wrapped_table(out, std::iter::once(heading).chain(all.iter().map(row)));
+}

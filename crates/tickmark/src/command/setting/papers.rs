@@ -1,0 +1,162 @@
+//! Documents whose experiments come with tickmark: each measured by one command, and shown in its own form.
+
+mod forms;
+mod gather;
+mod measure;
+
+pub(in crate::command) use forms::alone;
+
+use crate::cli::{CompareFormat, Experiment, Experiments, Format};
+use crate::command::report;
+use crate::error::{Code, Error};
+use std::path::Path;
+use tickmark_analysis::paper::{Agreement, AnsweredClaim, MeasuredGroup, Paper, evaluate};
+use tickmark_drive::file::Length;
+use tickmark_render::json::{PaperPage, PapersPage};
+use tickmark_render::paper::{Form, PaperReport};
+use tickmark_store::Store;
+
+/// The document whose main experiment is requested as a whole; none where probes or settings are chosen.
+pub(in crate::command) fn requested(options: &Experiment, what: &str) -> Result<Option<Paper>, Error> {
+    let is_whole = options.select.is_empty()
+        && options.blocks.is_none()
+        && options.budget.is_none()
+        && options.more.is_none()
+        && options.fail_on.is_none()
+        && options.name.is_none()
+        && matches!(options.format, CompareFormat::Text | CompareFormat::Json);
+    if !is_whole || Path::new(what).exists() {
+        return Ok(None);
+    }
+    Paper::named(what).map_err(Error::Refused)
+}
+
+/// `tickmark experiment NAME`: measures everything that a document needs, then shows it.
+pub(in crate::command) fn run(
+    store: &Store,
+    options: &Experiment,
+    name: &str,
+    paper: &Paper,
+) -> Result<Code, Error> {
+    let length = if options.quick { Length::Quick } else { Length::Whole };
+    let [quick, whole] = paper.minutes;
+    let minutes = if options.quick { quick } else { whole };
+    anstream::eprintln!(
+        "{name}: {}, about {minutes} min on two CPUs; kernels that are not in the cache take 3 to 5 min each",
+        tickmark_render::count(paper.experiments.len() as u32, "experiment")
+    );
+    let mut code = Code::Done;
+    let mut failures = Vec::new();
+    for (number, experiment) in paper.experiments.iter().enumerate() {
+        anstream::eprintln!("{} of {}: {experiment}", number + 1, paper.experiments.len());
+        match measure::measure(store, experiment, length, options) {
+            Ok(one) => code = code.worse(one),
+            // The others are measured all the same.
+            Err(error) => {
+                anstream::eprintln!("tickmark: {experiment}: {error}");
+                failures.push(error);
+            }
+        }
+        if crate::progress::is_interrupted() {
+            code = code.worse(Code::Partly);
+            break;
+        }
+    }
+    if failures.len() == paper.experiments.len() {
+        return Err(failures.remove(0));
+    }
+    let shown = Answered::from_store(store, name, paper)?;
+    match options.format {
+        CompareFormat::Json => crate::command::print_page(&PaperPage::new(&shown.report()))?,
+        _ => crate::command::print(&tickmark_render::paper::text(&shown.report()))?,
+    }
+    Ok(if failures.is_empty() { code } else { code.worse(Code::Partly) })
+}
+
+/// `tickmark experiments`: lists the documents, or shows one from its last recordings.
+pub(in crate::command) fn experiments(store: &Store, options: &Experiments) -> Result<Code, Error> {
+    let all = Paper::all().map_err(Error::Refused)?;
+    let Some(name) = &options.name else {
+        return list(store, &all, options.output.format);
+    };
+    let Some((name, paper)) = all.iter().find(|(known, _)| known == name) else {
+        let near = tickmark_store::did_you_mean(name, all.iter().map(|(known, _)| *known));
+        return Err(Error::Usage(format!(
+            "no document's experiment is called {name}{near}; `tickmark experiments` lists them"
+        )));
+    };
+    let shown = Answered::from_store(store, name, paper)?;
+    if shown.claims.iter().all(|one| one.agreement == Agreement::NotMeasured) {
+        return Err(Error::Refused(format!(
+            "{name} was not measured yet: tickmark experiment {name} --quick"
+        )));
+    }
+    match (&options.page, options.output.format) {
+        (Some(file), _) => report::write(file, &tickmark_render::paper::html(&shown.report()))?,
+        (None, Format::Json) => crate::command::print_page(&PaperPage::new(&shown.report()))?,
+        (None, Format::Text) => crate::command::print(&tickmark_render::paper::text(&shown.report()))?,
+    }
+    Ok(Code::Done)
+}
+
+fn list(store: &Store, all: &[(&'static str, Paper)], format: Format) -> Result<Code, Error> {
+    let shown = all.iter().map(|(name, paper)| Answered::without_forms(store, name, paper));
+    let shown = shown.collect::<Result<Vec<_>, Error>>()?;
+    let reports: Vec<PaperReport<'_>> = shown.iter().map(Answered::report).collect();
+    match format {
+        Format::Json => crate::command::print_page(&PapersPage::new(&reports))?,
+        Format::Text => crate::command::print(&tickmark_render::paper::list(&reports))?,
+    }
+    Ok(Code::Done)
+}
+
+/// A document with what was measured for it.
+struct Answered<'a> {
+    name: &'a str,
+    paper: &'a Paper,
+    claims: Vec<AnsweredClaim>,
+    forms: Vec<Form>,
+    recordings: Vec<String>,
+}
+
+impl<'a> Answered<'a> {
+    /// From the last recordings of its experiments.
+    fn from_store(store: &Store, name: &'a str, paper: &'a Paper) -> Result<Self, Error> {
+        let groups = gather::groups(store, &paper.experiments)?;
+        let mut answered = Self::from_groups(name, paper, &groups);
+        answered.forms = forms::forms(paper, &groups)?;
+        Ok(answered)
+    }
+
+    fn without_forms(store: &Store, name: &'a str, paper: &'a Paper) -> Result<Self, Error> {
+        Ok(Self::from_groups(name, paper, &gather::groups(store, &paper.experiments)?))
+    }
+
+    fn from_groups(name: &'a str, paper: &'a Paper, groups: &[MeasuredGroup]) -> Self {
+        let line = |group: &MeasuredGroup| {
+            let ids = group.settings.iter().zip(&group.recordings).map(|(setting, recording)| {
+                let id = recording.meta.id.short();
+                if setting.is_empty() { id.to_owned() } else { format!("{setting} {id}") }
+            });
+            let ids = ids.collect::<Vec<_>>().join(", ");
+            format!("{}: {ids}", forms::title(group))
+        };
+        Self {
+            name,
+            paper,
+            claims: evaluate(paper, groups),
+            forms: Vec::new(),
+            recordings: groups.iter().map(line).collect(),
+        }
+    }
+
+    fn report(&self) -> PaperReport<'_> {
+        PaperReport {
+            name: self.name,
+            paper: self.paper,
+            claims: &self.claims,
+            forms: &self.forms,
+            recordings: &self.recordings,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Tables and figures of ours in the form of a document.
+
+use crate::command::answers::Answers;
+use crate::error::Error;
+use crate::stat;
+use std::path::Path;
+use tickmark_analysis::comparison::{Line, Model};
+use tickmark_analysis::paper::{MeasuredGroup, Paper};
+use tickmark_analysis::report::Unit;
+use tickmark_analysis::{comms, dose, scenario};
+use tickmark_drive::file::{self, ExperimentFile};
+use tickmark_drive::lab::Report;
+use tickmark_render::paper::{Form, Place};
+use tickmark_render::plot::Drawing;
+use tickmark_store::Recording;
+
+/// The experiment, and its machine where there is one.
+pub(super) fn title(group: &MeasuredGroup) -> String {
+    if group.machine.is_empty() {
+        group.experiment.clone()
+    } else {
+        format!("{}, {}", group.experiment, group.machine)
+    }
+}
+
+/// What each experiment reports, then the comparison of all of its figures.
+pub(super) fn forms(paper: &Paper, groups: &[MeasuredGroup]) -> Result<Vec<Form>, Error> {
+    let mut all = Vec::new();
+    for group in groups {
+        let reports = reports(&group.experiment)?;
+        let is_shown =
+            paper.shown.is_empty() || group.machine.is_empty() || paper.shown.contains(&group.machine);
+        let place = if is_shown { Place::Shown } else { Place::Page };
+        let text = report_text(group, &reports)?;
+        if !text.trim().is_empty() {
+            all.push(Form { title: title(group), text, drawings: Vec::new(), place });
+        }
+        if reports.contains(&Report::Scenarios) {
+            all.extend(scenario_plots(group, place));
+        }
+        if let Some(model) = &group.model {
+            let text = tickmark_render::comparison::text(model);
+            let title = format!("{}: all figures compared", title(group));
+            all.push(Form { title, text, drawings: Vec::new(), place: Place::Details });
+        }
+    }
+    Ok(all)
+}
+
+fn reports(experiment: &str) -> Result<Vec<Report>, Error> {
+    Ok(match file::read(Path::new(experiment))? {
+        ExperimentFile::Booted(from) => from.report,
+        ExperimentFile::Here(from) => from.report,
+        ExperimentFile::Launched(from) => vec![from.report],
+    })
+}
+
+fn report_text(group: &MeasuredGroup, reports: &[Report]) -> Result<String, Error> {
+    let Some(model) = &group.model else {
+        let one = |report: &Report| group.recordings.first().map(|recording| alone(recording, *report));
+        return Ok(reports.iter().filter_map(one).collect());
+    };
+    let Answers { answer, prediction, tables } = Answers::from_settings(reports, &group.recordings, model)?;
+    let pages = if reports.contains(&Report::Ministat) { ministat(model, group) } else { String::new() };
+    let parts = [answer, pages, tables, prediction];
+    Ok(parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+/// A recording that has no settings.
+pub(in crate::command) fn alone(recording: &Recording, report: Report) -> String {
+    match report {
+        Report::Messages => tickmark_render::comms::text(&comms::summarize_comms(recording)),
+        Report::Scenarios => tickmark_render::scenario::text(&scenario::read_scenarios(recording)),
+        Report::Doses => match dose::summarize_dose(recording) {
+            Some(Ok(dosed)) => tickmark_render::dose::text(&dosed),
+            Some(Err(why)) => format!("not measured: {why}"),
+            None => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// Of each rate ministat's page of each setting against the first.
+fn ministat(model: &Model, group: &MeasuredGroup) -> String {
+    let names: Vec<&str> = group.settings.iter().map(String::as_str).collect();
+    let is_rate = |line: &&Line| matches!(line.unit, Unit::Rate) && line.figure == "value";
+    let mut out = String::new();
+    for (against, name) in model.against.iter().zip(&names[1..]) {
+        for line in against.lines.iter().filter(is_rate) {
+            let sets = [(names[0], &line.values[0][..]), (*name, &line.values[1][..])];
+            out += &format!("{}\n{}\n", line.metric, stat::compat::page(&sets));
+        }
+    }
+    out
+}
+
+/// Error against the number of the timer, a line for each strategy, a plot for each row; the first setting's as text, too.
+fn scenario_plots(group: &MeasuredGroup, place: Place) -> Vec<Form> {
+    let of_setting = |(number, (setting, recording)): (usize, (&String, &Recording))| {
+        let plots = tickmark_render::scenario::plots(&scenario::read_scenarios(recording));
+        let place = if number == 0 { place } else { Place::Page };
+        let name = if setting.is_empty() { String::new() } else { format!(", {setting}") };
+        let title = format!("{}{name}: error of each timer", title(group));
+        Form { title, text: String::new(), drawings: plots.into_iter().map(Drawing::Plot).collect(), place }
+    };
+    group.settings.iter().zip(&group.recordings).enumerate().map(of_setting).collect()
+}
