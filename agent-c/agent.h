@@ -123,6 +123,7 @@ int shell(int count, char **arguments);
 /* The probes' functions, one file a kind. */
 typedef int measure(struct run *run);
 measure op, clock_read, tick_gaps, tick_spin, wake_up, plain_call, signals, protection_fault, files, mapping, page_fault;
+measure network_trip, tcp_connect, select_calls, tcp_bandwidth;
 measure process, round_trip, context_switch, pipe_bandwidth, file_bandwidth, memory_bandwidth, memory_latency;
 
 #endif

@@ -76,7 +76,7 @@ struct Quick {
     blocks: Option<u32>,
     slice: Option<String>,
     budget: Option<String>,
-    /// Instead of the file's probes, and of those of each machine.
+    /// Instead of the file's probes; machines keep their own.
     #[serde(default)]
     probes: Vec<String>,
     /// Machines that are booted, each at its first speed.
@@ -253,9 +253,6 @@ impl File {
         }
         for machine in &mut self.machine {
             machine.blocks = blocks.or(machine.blocks);
-            if !probes.is_empty() {
-                machine.probes.clone_from(&probes);
-            }
         }
         if !probes.is_empty() {
             self.probes = probes;

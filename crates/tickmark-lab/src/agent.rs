@@ -10,7 +10,7 @@ macro_rules! sources {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../../agent-c/", $name)))),*] };
 }
 
-const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c" "figures.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "memory.c"];
+const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c" "figures.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "network.c" "memory.c"];
 
 /// The kind of these cache entries.
 const KIND: &str = "agents";
