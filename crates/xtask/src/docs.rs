@@ -24,6 +24,25 @@ pub(crate) fn write() -> Result<()> {
     std::fs::write(shell::root().join(PATH), page()).map_err(|e| format!("{PATH}: {e}"))
 }
 
+/// Keeps what the documents' experiments of a store showed last, and writes the table of claims.
+pub(crate) fn claims(store: &str) -> Result<()> {
+    let root = shell::root();
+    let folder = root.join("docs/experiments");
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let papers = std::fs::read_dir(root.join("papers")).map_err(|e| format!("papers: {e}"))?;
+    for paper in papers.flatten() {
+        let path = paper.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut tickmark = Command::new(root.join("target/release/tickmark"));
+        tickmark.args(["--store", store, "experiments", &name, "--format", "json"]);
+        let (json, _) = shell::output(&mut tickmark)?;
+        std::fs::write(folder.join(format!("{name}.json")), json).map_err(|e| format!("{name}: {e}"))?;
+    }
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--quiet", "--package", "tickmark", "--bin", "tickmark", "the_table_of_claims"]);
+    shell::output(cargo.env("TICKMARK_WRITE_CLAIMS", "1").current_dir(root)).map(drop)
+}
+
 /// Fails where the page is not what the specs say.
 pub(crate) fn check() -> Result<()> {
     let there = std::fs::read_to_string(shell::root().join(PATH)).map_err(|e| format!("{PATH}: {e}"))?;

@@ -11,7 +11,7 @@ use tickmark_analysis::paper::{Agreement, AnsweredClaim};
 pub fn html(report: &PaperReport<'_>) -> String {
     let paper = report.paper;
     let top = html! {
-        p { "An answer to " em { (paper.title) } ", " (paper.author) ", " (paper.year) "." }
+        p { (paper.author) ", " (paper.year) "; measured by " code { "tickmark experiment " (report.name) } "." }
         dl class="answer" { @for (name, line) in answer_lines(report) { dt { (name) } dd { (line) } } }
     };
     let section = |id: String, title: String, body: Markup| Section { id, title, body };
@@ -34,10 +34,9 @@ pub fn html(report: &PaperReport<'_>) -> String {
     sections.extend(forms(true));
     let again = html! {
         ul { @for line in report.recordings { li { (line) } } }
-        p { "Measure it again: " code { "tickmark experiment " (report.name) } }
     };
     sections.push(section("recordings".to_owned(), "Recordings".to_owned(), again));
-    frame::page(&format!("tickmark: {}", report.name), &top, &sections, false)
+    frame::page(&format!("{}, measured again", paper.title), &top, &sections, false)
 }
 
 fn body(form: &Form) -> Markup {

@@ -32,6 +32,10 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 &["tickmark experiment clocksource=tsc,hpet clock"],
             ),
             (
+                "What did five known documents find, and what comes out here?",
+                &["tickmark experiments", "tickmark experiment clock-tick-100-vs-1000 --quick"],
+            ),
+            (
                 "Does it matter to my own benchmark?",
                 &["tickmark experiment sysctl:NAME=0,1 --command ./bench.sh"],
             ),

@@ -4,6 +4,7 @@ mod board;
 mod clock;
 mod hz;
 mod module;
+mod papers;
 mod tcp;
 mod tick;
 

@@ -29,6 +29,7 @@ mod links;
 mod live;
 mod lmbench;
 mod machine;
+mod papers;
 mod round_trips;
 mod shared;
 mod small_agent;

@@ -160,3 +160,6 @@ impl<'a> Answered<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,14 +94,27 @@ fn ministat(model: &Model, group: &MeasuredGroup) -> String {
     out
 }
 
-/// Error against the number of the timer, a line for each strategy, a plot for each row; the first setting's as text, too.
+/// Error against the number of the timer, a line for each strategy, a plot for each row: of the first setting, and of the others on the page.
 fn scenario_plots(group: &MeasuredGroup, place: Place) -> Vec<Form> {
-    let of_setting = |(number, (setting, recording)): (usize, (&String, &Recording))| {
-        let plots = tickmark_render::scenario::plots(&scenario::read_scenarios(recording));
-        let place = if number == 0 { place } else { Place::Page };
-        let name = if setting.is_empty() { String::new() } else { format!(", {setting}") };
-        let title = format!("{}{name}: error of each timer", title(group));
-        Form { title, text: String::new(), drawings: plots.into_iter().map(Drawing::Plot).collect(), place }
+    let drawings = |settings: std::ops::Range<usize>| -> Vec<Drawing> {
+        let own = group.settings[settings.clone()].iter().zip(&group.recordings[settings]);
+        let titled = own.flat_map(|(setting, recording)| {
+            let plots = tickmark_render::scenario::plots(&scenario::read_scenarios(recording));
+            plots.into_iter().map(move |mut plot| {
+                if !setting.is_empty() {
+                    plot.title = format!("{setting}; {}", plot.title);
+                }
+                Drawing::Plot(plot)
+            })
+        });
+        titled.collect()
     };
-    group.settings.iter().zip(&group.recordings).enumerate().map(of_setting).collect()
+    let form = |what: &str, drawings, place| {
+        let title = format!("{}: {what}", title(group));
+        Form { title, text: String::new(), drawings, place }
+    };
+    let first = form("error of each timer", drawings(0..1), place);
+    let others = (group.settings.len() > 1)
+        .then(|| form("error of each timer, other settings", drawings(1..group.settings.len()), Place::Page));
+    std::iter::once(first).chain(others).collect()
 }

@@ -1,0 +1,47 @@
+//! A document by one command: its claims, its tables, its page.
+
+use crate::bench::{Bench, out, page_of};
+use std::fs;
+
+#[test]
+#[ignore = "second tier: QEMU and kernels"]
+fn the_document_on_the_tick_is_answered_by_one_command() {
+    let bench = Bench::new();
+    let text = out(&bench.run(&["experiment", "clock-tick-100-vs-1000", "--quick"]));
+    // The answer is in the first screen, and fits it.
+    let screen: Vec<&str> = text.lines().take(12).collect();
+    let answer = screen.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(answer.contains("asks How much") && answer.contains("found About 4.5 %"), "{answer}");
+    assert!(
+        answer.contains("on a PowerPC of 62.5 million instructions") && answer.contains("claims agree"),
+        "{answer}"
+    );
+    assert!(text.contains("What cannot be had here") && text.contains("Basic integer operations"));
+    // The document's averages and per cents below ours.
+    assert!(text.contains("the document, 2005: tqm860l1k"), "{text}");
+    let page = page_of(out(&bench.run(&["experiments", "clock-tick-100-vs-1000", "--format", "json"])));
+    let claims = page["claims"].as_array().unwrap();
+    let agreed = |place: &str, says: &str| {
+        let own = claims
+            .iter()
+            .find(|claim| claim["place"] == place && claim["says"].as_str().unwrap().contains(says));
+        own.unwrap_or_else(|| panic!("no claim {place} {says}"))["agreement"].as_str().unwrap()
+    };
+    for (place, says) in [
+        ("Theory", "50 us"),
+        ("Theory", "4.5 % more"),
+        ("Theory, note", ".9 % more"),
+        ("Table 3", "integer"),
+        ("Table 9", "bandwidths"),
+    ] {
+        assert_eq!(agreed(place, says), "agrees", "{place}: {says}");
+    }
+    // Every column of the network is filled by the small agent.
+    let latencies = claims.iter().find(|claim| claim["place"] == "Table 7").unwrap();
+    assert!(latencies["here"].as_str().unwrap().contains("in 7 of 7 columns"), "{latencies}");
+    let file = bench.store().join("page.html");
+    let written = bench.run(&["experiments", "clock-tick-100-vs-1000", "-o", file.to_str().unwrap()]);
+    assert_eq!(written.status.code(), Some(0));
+    let html = fs::read_to_string(file).unwrap();
+    assert!(html.contains("measured again") && html.contains("Claim by claim"));
+}
