@@ -57,21 +57,42 @@ pub fn text(all: &[Comms]) -> String {
         }
         let _ = writeln!(out);
     }
-    for law in laws(all) {
-        words::law(&mut out, &law);
-    }
-    settings::table(&mut out, &contrasts(all));
     if let Some(document) = tickmark_analysis::comms::document(all) {
         document::text(&mut out, all, &document);
         // Figure 11.
         out.extend(figure(all, &document).map(|plot| plot.text(72, 16) + "\n"));
     }
+    for law in laws(all) {
+        words::law(&mut out, &law);
+    }
+    settings::table(&mut out, &contrasts(all));
     if launches(all) > 0 {
         for line in wrapped(&words::notes(launches(all)), 0) {
             let _ = writeln!(out, "{line}");
         }
     }
     out
+}
+
+/// The tables of the document of 1998, with the laws behind them; empty where nothing of it was measured.
+#[must_use]
+pub fn document_tables(all: &[Comms]) -> String {
+    let mut out = String::new();
+    if let Some(document) = tickmark_analysis::comms::document(all) {
+        document::text(&mut out, all, &document);
+        for law in laws(all) {
+            words::law(&mut out, &law);
+        }
+        settings::table(&mut out, &contrasts(all));
+    }
+    out
+}
+
+/// The figures of the document of 1998: 11, and 6.
+#[must_use]
+pub fn document_figures(all: &[Comms]) -> Vec<Plot> {
+    let eleven = tickmark_analysis::comms::document(all).and_then(|document| figure(all, &document));
+    eleven.into_iter().chain(packets_figure(all)).collect()
 }
 
 /// The answer in a sentence: the smallest and the largest message, and what they cost.
@@ -203,7 +224,26 @@ pub fn plots(all: &[Comms]) -> Vec<Plot> {
         plot("Load by size", Axis::linear("load", percent), |row| row.loads.first()?.gaps),
     ];
     let document = tickmark_analysis::comms::document(all);
-    plots.into_iter().flatten().chain(document.and_then(|document| figure(all, &document))).collect()
+    let eleven = document.and_then(|document| figure(all, &document));
+    plots.into_iter().flatten().chain(eleven).collect()
+}
+
+/// The document's figure 6: rate by size for packets of each size, Comms1 with its limit.
+fn packets_figure(all: &[Comms]) -> Option<Plot> {
+    let own = |comms: &Comms, name: &str, value: &str| comms.arguments.get(name).is_some_and(|own| own == value);
+    let series = |(comms, observed): (&Comms, &CommsSummary)| {
+        let is_limited = comms.arguments.get("rate").is_some_and(|rate| rate != "0");
+        let mtu = comms.mtu.filter(|_| own(comms, "benchmark", "comms1") && is_limited)?;
+        let points: Vec<(f64, f64)> = observed.rows.iter().map(|row| (row.size as f64, row.rate())).collect();
+        (points.len() > 1).then(|| Series::line(format!("packets of {mtu}"), points))
+    };
+    let series: Vec<Series> = measured(all).filter_map(series).collect();
+    (!series.is_empty()).then(|| Plot {
+        title: "Figure 6 again: rate by size, Comms1, by packet size".to_owned(),
+        x: Axis::octaves("size of a message", bytes),
+        y: Axis::log("rate", rate),
+        series,
+    })
 }
 
 /// The document's figure 11: rate by size without computation, beside a thread, beside a process.

@@ -5,6 +5,8 @@
 //! - **ministat**: `tickmark/src/stat/compat.rs` and `frame.rs` are the old one with its faults; the rest of the folder is ours.
 //! - **A command at several HZ**: `probe/src/probes/command.rs` runs it (in guests and over ssh), `stats/src/balance.rs` has the curve,
 //!   `tickmark-analysis/src/balance.rs` what it says; `tickmark/src/command/setting/hz.rs` makes the matrix of boots.
+//! - **Documents**: `papers/NAME.toml` has what one asks, found and claims; `tickmark-analysis/src/paper/` finds our figure for each claim in recordings,
+//!   `tickmark-render/src/paper/` shows them, `tickmark/src/command/setting/papers/` measures, gathers and has the tables in the document's form.
 //! - **The live view**: `probe/src/live.rs` watches, `analysis/src/live.rs` keeps, `tickmark/src/command/machine/live/` shows.
 //! - **Exit codes and error texts**: `tickmark/src/error.rs`; those of recordings: `tickmark-store/src/error.rs`.
 #![forbid(unsafe_code)]

@@ -47,7 +47,7 @@ fn body(form: &Form) -> Markup {
         @for drawing in &form.drawings { figure { (PreEscaped(drawing.svg())) } }
     };
     html! {
-        @if form.place == Place::Details { details { summary { "All figures, compared" } (inner) } } @else { (inner) }
+        @if form.place == Place::Details { details { summary { "Everything that was measured" } (inner) } } @else { (inner) }
     }
 }
 

@@ -32,7 +32,11 @@ pub(super) fn forms(paper: &Paper, groups: &[MeasuredGroup]) -> Result<Vec<Form>
             paper.shown.is_empty() || group.machine.is_empty() || paper.shown.contains(&group.machine);
         let place = if is_shown { Place::Shown } else { Place::Page };
         let text = report_text(group, &reports)?;
+        if reports.contains(&Report::Messages) {
+            all.extend(messages(group));
+        }
         if !text.trim().is_empty() {
+            let place = if reports.contains(&Report::Messages) { Place::Details } else { place };
             all.push(Form { title: title(group), text, drawings: Vec::new(), place });
         }
         if reports.contains(&Report::Scenarios) {
@@ -64,6 +68,17 @@ fn report_text(group: &MeasuredGroup, reports: &[Report]) -> Result<String, Erro
     let pages = if reports.contains(&Report::Ministat) { ministat(model, group) } else { String::new() };
     let parts = [answer, pages, tables, prediction];
     Ok(parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+/// Tables and figures of messages as the document has them; every size of every benchmark stands behind.
+fn messages(group: &MeasuredGroup) -> Option<Form> {
+    let all = comms::summarize_comms(group.recordings.first().filter(|_| group.model.is_none())?);
+    Some(Form {
+        title: format!("{}: its tables and figures", title(group)),
+        text: tickmark_render::comms::document_tables(&all),
+        drawings: tickmark_render::comms::document_figures(&all).into_iter().map(Drawing::Plot).collect(),
+        place: Place::Shown,
+    })
 }
 
 /// A recording that has no settings.
