@@ -230,7 +230,8 @@ pub fn plots(all: &[Comms]) -> Vec<Plot> {
 
 /// The document's figure 6: rate by size for packets of each size, Comms1 with its limit.
 fn packets_figure(all: &[Comms]) -> Option<Plot> {
-    let own = |comms: &Comms, name: &str, value: &str| comms.arguments.get(name).is_some_and(|own| own == value);
+    let own =
+        |comms: &Comms, name: &str, value: &str| comms.arguments.get(name).is_some_and(|own| own == value);
     let series = |(comms, observed): (&Comms, &CommsSummary)| {
         let is_limited = comms.arguments.get("rate").is_some_and(|rate| rate != "0");
         let mtu = comms.mtu.filter(|_| own(comms, "benchmark", "comms1") && is_limited)?;

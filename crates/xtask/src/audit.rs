@@ -95,6 +95,7 @@ const ALL: &[Tried] = &[
         Some(("hz --hz 100,x -- true", "invalid")),
         Some("hz -- ./nosuch"),
     ),
+    tried("experiments", "asks", Some(("experiments hz-and-htp", "did you mean")), None),
     tried("lab doctor", "ok", Some(("lab docter", "similar")), None),
     tried(
         "lab kernels x86_64:hz=100",

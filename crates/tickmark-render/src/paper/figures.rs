@@ -24,7 +24,10 @@ fn figure_text(figure: &Figure, unit: ClaimUnit, signed: bool) -> String {
     }
     let signed = signed && unit == ClaimUnit::Percent;
     let one = |value: f64| if signed { number::signed(value) } else { number::plain(value) };
-    let point = format!("{}{}", one(figure.point), unit.text());
+    // A cycle of the guests is a nanosecond.
+    let time =
+        if unit == ClaimUnit::Cycles { format!(" = {}", number::time(figure.point)) } else { String::new() };
+    let point = format!("{}{}{time}", one(figure.point), unit.text());
     match figure.interval {
         Some(ends) if one(ends.low) != one(ends.high) => {
             format!("{point} ({} to {})", one(ends.low), one(ends.high))

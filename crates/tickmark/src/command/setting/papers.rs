@@ -3,6 +3,7 @@
 mod forms;
 mod gather;
 mod measure;
+mod ministat;
 
 pub(in crate::command) use forms::alone;
 

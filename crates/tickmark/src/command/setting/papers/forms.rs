@@ -1,12 +1,10 @@
 //! Tables and figures of ours in the form of a document.
 
+use super::ministat;
 use crate::command::answers::Answers;
 use crate::error::Error;
-use crate::stat;
 use std::path::Path;
-use tickmark_analysis::comparison::{Line, Model};
 use tickmark_analysis::paper::{MeasuredGroup, Paper};
-use tickmark_analysis::report::Unit;
 use tickmark_analysis::{comms, dose, scenario};
 use tickmark_drive::file::{self, ExperimentFile};
 use tickmark_drive::lab::Report;
@@ -65,7 +63,8 @@ fn report_text(group: &MeasuredGroup, reports: &[Report]) -> Result<String, Erro
         return Ok(reports.iter().filter_map(one).collect());
     };
     let Answers { answer, prediction, tables } = Answers::from_settings(reports, &group.recordings, model)?;
-    let pages = if reports.contains(&Report::Ministat) { ministat(model, group) } else { String::new() };
+    let pages =
+        if reports.contains(&Report::Ministat) { ministat::pages(model, group) } else { String::new() };
     let parts = [answer, pages, tables, prediction];
     Ok(parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n"))
 }
@@ -93,20 +92,6 @@ pub(in crate::command) fn alone(recording: &Recording, report: Report) -> String
         },
         _ => String::new(),
     }
-}
-
-/// Of each rate ministat's page of each setting against the first.
-fn ministat(model: &Model, group: &MeasuredGroup) -> String {
-    let names: Vec<&str> = group.settings.iter().map(String::as_str).collect();
-    let is_rate = |line: &&Line| matches!(line.unit, Unit::Rate) && line.figure == "value";
-    let mut out = String::new();
-    for (against, name) in model.against.iter().zip(&names[1..]) {
-        for line in against.lines.iter().filter(is_rate) {
-            let sets = [(names[0], &line.values[0][..]), (*name, &line.values[1][..])];
-            out += &format!("{}\n{}\n", line.metric, stat::compat::page(&sets));
-        }
-    }
-    out
 }
 
 /// Error against the number of the timer, a line for each strategy, a plot for each row: of the first setting, and of the others on the page.

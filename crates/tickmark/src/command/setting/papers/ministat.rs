@@ -1,0 +1,86 @@
+//! Rates as the documents of 2006 print them: each run, ministat's page, the page without an outlier, and what all runs say in pairs.
+
+use crate::stat::compat;
+use std::fmt::Write;
+use tickmark_analysis::comparison::{Line, Model};
+use tickmark_analysis::paper::MeasuredGroup;
+use tickmark_analysis::report::Unit;
+use tickmark_wire::names;
+
+/// Of each rate a page of each setting against the first.
+pub(super) fn pages(model: &Model, group: &MeasuredGroup) -> String {
+    let mut out = String::new();
+    for (against, name) in model.against.iter().zip(&group.settings[1..]) {
+        let is_rate = |line: &&Line| matches!(line.unit, Unit::Rate) && line.figure == "value";
+        for line in against.lines.iter().filter(is_rate) {
+            page(&mut out, line, [&group.settings[0], name]);
+        }
+    }
+    out
+}
+
+fn page(out: &mut String, line: &Line, names: [&str; 2]) {
+    let sets = |values: [&Vec<f64>; 2]| compat::page(&[(names[0], values[0]), (names[1], values[1])]);
+    let _ = writeln!(out, "{}, a second", line.metric);
+    // Transactions of databases: the runs themselves, and without an outlier, as timecounter-cost.txt has them.
+    let is_sql = line.metric.starts_with(names::SQL);
+    if is_sql {
+        for (name, values) in names.iter().zip(&line.values) {
+            let _ = writeln!(out, "\n{name}");
+            values.iter().for_each(|value| {
+                let _ = writeln!(out, "    {value:.2}");
+            });
+        }
+        out.push('\n');
+    }
+    *out += &sets([&line.values[0], &line.values[1]]);
+    if is_sql && line.values.iter().all(|values| values.len() > 3) {
+        let [first, second] = line.values.each_ref().map(|values| without_farthest(values));
+        let _ =
+            writeln!(out, "\nwithout the run of each that is farthest from its median, as the document did:");
+        *out += &sets([&first, &second]);
+    }
+    let interval = line.claim.and_then(|claim| claim.change().1);
+    if let (Some(ratio), Some(interval)) = (line.ratio, interval) {
+        let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+        let _ = writeln!(
+            out,
+            "\nall runs, in pairs of a block: {:+.2} % ({:+.2} to {:+.2})",
+            percent(ratio),
+            percent(interval.low),
+            percent(interval.high)
+        );
+    }
+    out.push('\n');
+}
+
+/// The values in their order without one.
+fn without_farthest(values: &[f64]) -> Vec<f64> {
+    let middle = tickmark_stats::median(values.iter().copied()).unwrap_or(0.0);
+    let far = |at: &usize| (values[*at] - middle).abs();
+    let farthest = (0..values.len()).max_by(|a, b| far(a).total_cmp(&far(b)));
+    values.iter().enumerate().filter(|(at, _)| Some(*at) != farthest).map(|(_, value)| *value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The document's own runs: what it left out, and what ministat then said.
+    #[test]
+    fn the_farthest_run_is_the_one_that_the_document_left_out() {
+        let acpi = without_farthest(&[14097.47, 13741.43, 13704.01, 13626.05, 13769.32]);
+        let tsc = without_farthest(&[13638.09, 15204.89, 15126.16, 15199.22, 15111.09]);
+        assert_eq!((acpi.len(), tsc.len()), (4, 4));
+        assert!(!acpi.contains(&14097.47) && !tsc.contains(&13638.09));
+        let page = compat::page(&[("ACPI-Fast", &acpi), ("TSC", &tsc)]);
+        for line in [
+            "x   4      13626.05      13769.32      13741.43     13710.203     62.155788",
+            "1450.14 +/- 96.546",
+            "10.5771% +/- 0.704191%",
+            "(Student's t, pooled s = 55.7976)",
+        ] {
+            assert!(page.contains(line), "{line} in\n{page}");
+        }
+    }
+}
