@@ -150,10 +150,20 @@ pub const SHIPPED: [(&str, &str); 16] = [
 /// True if a word names an experiment in a file, or one that comes with tickmark.
 #[must_use]
 pub fn is_named(word: &str) -> bool {
-    !word.contains('=') && (word.ends_with(".toml") || Path::new(word).is_file() || shipped(word).is_some())
+    !word.contains('=')
+        && (word.ends_with(".toml") || Path::new(word).is_file() || shipped_text(word).is_some())
 }
 
-fn shipped(name: &str) -> Option<&'static str> {
+/// Reads an experiment that comes with tickmark, whatever files there are.
+///
+/// # Errors
+/// There is none of that name; it has no short form.
+pub fn shipped(name: &str, length: Length) -> Result<ExperimentFile, Error> {
+    let text = shipped_text(name).ok_or_else(|| Error::Usage(format!("no experiment is called {name}")))?;
+    parse(text, length).map_err(|why| Error::Usage(format!("{name}: {why}")))
+}
+
+fn shipped_text(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
@@ -175,7 +185,7 @@ pub fn read(path: &Path) -> Result<ExperimentFile, Error> {
 /// # Errors
 /// As of [`read`]; it has no short form.
 pub fn read_as(path: &Path, length: Length) -> Result<ExperimentFile, Error> {
-    let named = path.to_str().and_then(shipped).filter(|_| !path.exists());
+    let named = path.to_str().and_then(shipped_text).filter(|_| !path.exists());
     let text = match named {
         Some(text) => text.to_owned(),
         None if !path.exists() && path.components().count() == 1 && path.extension().is_none() => {

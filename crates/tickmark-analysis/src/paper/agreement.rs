@@ -8,10 +8,23 @@ use tickmark_stats::Interval;
 pub struct Figure {
     /// The figure.
     pub point: f64,
-    /// Where it lies: an interval at 95 %, or the range over the phases of the tick.
-    pub interval: Option<Interval>,
+    /// Its ends.
+    pub interval: Option<(Interval, IntervalKind)>,
     /// In words, instead of the number.
     pub words: Option<String>,
+    /// What is compared, where the claim does not name it.
+    pub sides: Option<[String; 2]>,
+}
+
+/// What the ends of a figure are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalKind {
+    /// A confidence interval at 95 %.
+    Confidence,
+    /// The range over phases of the tick, of counts that do not vary otherwise.
+    Phases,
+    /// The range over several quantities (metrics, packet sizes) of which the claim is said alike.
+    Quantities,
 }
 
 /// What comes of a claim.
@@ -23,6 +36,8 @@ pub enum Agreement {
     Differs,
     /// Its interval lies on both sides.
     Undecided,
+    /// The document claims no value.
+    NotClaimed,
     /// There is no figure.
     NotMeasured,
 }
@@ -40,12 +55,13 @@ pub struct AnsweredClaim {
 
 impl ClaimUnit {
     /// By what a measured figure is multiplied.
-    pub(super) const fn scale(self) -> f64 {
+    #[must_use]
+    pub const fn scale(self) -> f64 {
         match self {
             Self::Percent => 100.0,
             Self::Micros => 1e-3,
-            Self::Millis => 1e-6,
-            Self::Nanos | Self::Cycles | Self::Bytes | Self::Number => 1.0,
+            Self::Cycles => 0.45,
+            Self::Nanos | Self::Bytes | Self::Number => 1.0,
         }
     }
 
@@ -56,7 +72,6 @@ impl ClaimUnit {
             Self::Percent => " %",
             Self::Nanos => " ns",
             Self::Micros => " us",
-            Self::Millis => " ms",
             Self::Cycles => " cycles",
             Self::Bytes => " bytes",
             Self::Number => "",
@@ -65,22 +80,41 @@ impl ClaimUnit {
 }
 
 impl Figure {
-    pub(super) const fn number(point: f64, interval: Option<Interval>) -> Self {
-        Self { point, interval, words: None }
+    pub(super) const fn number(point: f64) -> Self {
+        Self { point, interval: None, words: None, sides: None }
+    }
+
+    pub(super) const fn between(point: f64, interval: Interval, kind: IntervalKind) -> Self {
+        Self { point, interval: Some((interval, kind)), words: None, sides: None }
+    }
+
+    /// Several quantities, with their mean.
+    pub(super) fn from_quantities(values: &[f64]) -> Option<Self> {
+        let low = values.iter().copied().reduce(f64::min)?;
+        let high = values.iter().copied().reduce(f64::max)?;
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Self::between(mean, Interval { low, high }, IntervalKind::Quantities))
     }
 
     pub(super) fn scaled(self, scale: f64) -> Self {
-        let interval = self.interval.map(|i| Interval { low: i.low * scale, high: i.high * scale });
+        let scaled = |i: Interval| Interval { low: i.low * scale, high: i.high * scale };
+        let interval = self.interval.map(|(interval, kind)| (scaled(interval), kind));
         Self { point: self.point * scale, interval, ..self }
     }
 
-    /// Whether it lies between two numbers: decided by all of its interval, where it has one.
+    /// Whether it lies between two numbers. A confidence interval on both sides of a bound decides nothing; a claim on several quantities holds for all of them or
+    /// not; the range over phases is of one figure, whose mean decides.
     pub(super) fn agreement(&self, [low, high]: [f64; 2]) -> Agreement {
-        let ends = self.interval.unwrap_or(Interval { low: self.point, high: self.point });
-        match () {
-            () if ends.low >= low && ends.high <= high => Agreement::Agrees,
-            () if ends.high < low || ends.low > high => Agreement::Differs,
-            () => Agreement::Undecided,
+        let point = Interval { low: self.point, high: self.point };
+        let (ends, kind) = match self.interval {
+            Some((_, IntervalKind::Phases)) | None => (point, IntervalKind::Phases),
+            Some(interval) => interval,
+        };
+        match kind {
+            _ if self.point.is_nan() => Agreement::Undecided,
+            _ if ends.low >= low && ends.high <= high => Agreement::Agrees,
+            IntervalKind::Confidence if ends.high >= low && ends.low <= high => Agreement::Undecided,
+            _ => Agreement::Differs,
         }
     }
 }
@@ -89,14 +123,26 @@ impl Figure {
 mod tests {
     use super::*;
 
+    fn figure(low: f64, high: f64, kind: IntervalKind) -> Figure {
+        Figure::between(f64::midpoint(low, high), Interval { low, high }, kind)
+    }
+
     #[test]
-    fn an_interval_on_both_sides_decides_nothing() {
-        let figure = |low, high| Figure::number((low + high) / 2.0, Some(Interval { low, high }));
-        assert_eq!(figure(2.0, 3.0).agreement([1.0, 4.0]), Agreement::Agrees);
-        assert_eq!(figure(0.5, 3.0).agreement([1.0, 4.0]), Agreement::Undecided);
-        assert_eq!(figure(0.1, 0.9).agreement([1.0, 4.0]), Agreement::Differs);
-        assert_eq!(figure(4.1, 5.0).agreement([1.0, 4.0]), Agreement::Differs);
-        assert_eq!(figure(4.1, 5.0).agreement([4.0, f64::INFINITY]), Agreement::Agrees);
-        assert_eq!(Figure::number(1.0, None).agreement([1.0, 4.0]), Agreement::Agrees);
+    fn a_confidence_interval_on_both_sides_decides_nothing() {
+        let agreement = |low, high| figure(low, high, IntervalKind::Confidence).agreement([1.0, 4.0]);
+        assert_eq!(agreement(2.0, 3.0), Agreement::Agrees);
+        assert_eq!(agreement(0.5, 3.0), Agreement::Undecided);
+        assert_eq!(agreement(0.1, 0.9), Agreement::Differs);
+        assert_eq!(agreement(4.1, 5.0), Agreement::Differs);
+    }
+
+    #[test]
+    fn a_claim_on_several_quantities_holds_for_all_of_them_and_one_on_phases_for_their_mean() {
+        assert_eq!(figure(0.5, 3.0, IntervalKind::Quantities).agreement([1.0, 4.0]), Agreement::Differs);
+        assert_eq!(figure(1.0, 4.0, IntervalKind::Quantities).agreement([1.0, 4.0]), Agreement::Agrees);
+        assert_eq!(figure(0.5, 3.0, IntervalKind::Phases).agreement([1.0, 4.0]), Agreement::Agrees);
+        assert_eq!(figure(0.5, 0.9, IntervalKind::Phases).agreement([1.0, 4.0]), Agreement::Differs);
+        assert_eq!(Figure::number(1.0).agreement([1.0, 4.0]), Agreement::Agrees);
+        assert_eq!(Figure::number(f64::NAN).agreement([1.0, 4.0]), Agreement::Undecided);
     }
 }

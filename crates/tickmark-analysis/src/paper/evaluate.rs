@@ -1,14 +1,16 @@
 //! From recordings to the figure of each claim.
 
+use super::IntervalKind::{Confidence, Phases};
 use super::{
-    Agreement, AnsweredClaim, Change, Claim, DoseQuantity, Figure, Measure, Paper, TimerChoice, Timers,
-    messages,
+    Agreement, AnsweredClaim, Change, Claim, DoseQuantity, Figure, Level, Lost, Measure, Paper, TimerChoice,
+    Timers, messages,
 };
 use crate::comparison::{Line, Model};
 use crate::dose::summarize_dose;
 use crate::scenario::{Timer, read_scenarios};
 use crate::{hz, report};
-use tickmark_stats::Interval;
+use tickmark_stats::two::{self, Difference};
+use tickmark_stats::{Interval, median};
 use tickmark_store::Recording;
 
 /// ns by which a read of ACPI-Fast is slower than one of the TSC (timecounter-cost.txt).
@@ -62,7 +64,7 @@ pub fn evaluate(paper: &Paper, groups: &[MeasuredGroup]) -> Vec<AnsweredClaim> {
         let agreement = match (&here, claim.agrees) {
             (Err(_), _) => Agreement::NotMeasured,
             (Ok(figure), Some(range)) => figure.agreement(range),
-            (Ok(_), None) => Agreement::Undecided,
+            (Ok(_), None) => Agreement::NotClaimed,
         };
         AnsweredClaim { claim: claim.clone(), here, agreement }
     };
@@ -81,12 +83,9 @@ fn figure(claim: &Claim, groups: &[MeasuredGroup], main: &str) -> Result<Figure,
     })?;
     match &claim.measure {
         Measure::Change(change) => group.change(change),
-        Measure::Level { metric, setting } => level(group.setting(setting)?, metric),
-        Measure::Lost(setting) => {
-            let [point, low, high] = tick(group.setting(setting)?)?.lost;
-            Ok(Figure::number(point, Some(Interval { low, high })))
-        }
-        Measure::Tick(setting) => Ok(Figure::number(tick(group.setting(setting)?)?.one(), None)),
+        Measure::Level(wanted) => group.level(wanted),
+        Measure::Lost(wanted) => group.lost(wanted),
+        Measure::Tick(setting) => Ok(Figure::number(tick(group.setting(setting)?)?.one())),
         Measure::Lmbench(table) => group.lmbench(table),
         Measure::Timers(timers) => error_of(group.setting(&timers.setting)?, timers),
         Measure::Messages(quantity) => messages::figure(group.setting("")?, *quantity),
@@ -96,14 +95,14 @@ fn figure(claim: &Claim, groups: &[MeasuredGroup], main: &str) -> Result<Figure,
 }
 
 impl MeasuredGroup {
-    /// Number of a setting: `first` (also where nothing is said), `last`, or by its name.
-    fn position(&self, name: &str) -> Result<usize, String> {
-        let found = match name {
+    /// Number of a setting: `first` (also where nothing is said), `last`, or by its name; the first of several that there is.
+    fn position(&self, names: &str) -> Result<usize, String> {
+        let one = |name: &str| match name {
             "" | "first" => (!self.settings.is_empty()).then_some(0),
             "last" => self.settings.len().checked_sub(1),
             name => self.settings.iter().position(|known| known == name),
         };
-        found.ok_or_else(|| format!("no setting {name} was measured"))
+        names.split('|').find_map(one).ok_or_else(|| format!("no setting {names} was measured"))
     }
 
     fn setting(&self, name: &str) -> Result<&Recording, String> {
@@ -112,9 +111,12 @@ impl MeasuredGroup {
 
     /// Change from one setting to another, one of which is the first of all.
     fn change(&self, change: &Change) -> Result<Figure, String> {
-        let Change { metric, figure, from, to } = change;
+        let Change { metric, figure, from, to, trimmed } = change;
         let (from, to) = (self.position(from)?, self.position(to)?);
         let (other, is_inverse) = if from == 0 { (to, false) } else { (from, true) };
+        if from == to || (is_inverse && to != 0) {
+            return Err(format!("{} and {} were not compared", self.settings[from], self.settings[to]));
+        }
         let against = self.model.as_ref().and_then(|model| model.against.get(other.checked_sub(1)?));
         let against = against.ok_or("its settings were not compared")?;
         let is_it = |line: &&Line| {
@@ -123,65 +125,125 @@ impl MeasuredGroup {
                 .map_or(line.metric == *metric, |begin| line.metric.starts_with(begin));
             named && (figure.is_empty() || line.figure == figure)
         };
-        let mut changes: Vec<Figure> =
-            against.lines.iter().filter(is_it).filter_map(change_of_line).collect();
+        let of_line = if *trimmed { trimmed_change } else { change_of_line };
+        let mut changes: Vec<Figure> = against.lines.iter().filter(is_it).filter_map(of_line).collect();
         if figure.is_empty() && !metric.ends_with('*') {
             changes.truncate(1);
         }
         if is_inverse {
             changes.iter_mut().for_each(|one| *one = inverse(one));
         }
-        match &changes[..] {
-            [] => Err(format!("{metric} has no figure in both settings")),
-            [only] => Ok(only.clone()),
+        let found = match &changes[..] {
+            [] => return Err(format!("{metric} has no figure in both settings")),
+            [only] => only.clone(),
             several => {
-                let points = || several.iter().map(|one| one.point);
-                let mean = points().sum::<f64>() / several.len() as f64;
-                let ends = Interval {
-                    low: points().fold(f64::MAX, f64::min),
-                    high: points().fold(f64::MIN, f64::max),
-                };
-                Ok(Figure::number(mean, Some(ends)))
+                let points: Vec<f64> = several.iter().map(|one| one.point).collect();
+                Figure::from_quantities(&points).ok_or("no figure")?
             }
+        };
+        // Where the claim leaves open which they are.
+        let is_open = |name: &str| name.contains('|') || name == "first" || name == "last";
+        let sides = (is_open(&change.from) || is_open(&change.to))
+            .then(|| [self.settings[from].clone(), self.settings[to].clone()]);
+        Ok(Figure { sides, ..found })
+    }
+
+    /// The level of a row, or by how much it is above that of another setting.
+    fn level(&self, wanted: &Level) -> Result<Figure, String> {
+        let value = |setting: &str| level(self.setting(setting)?, &wanted.metric);
+        if wanted.minus.is_empty() {
+            return value(&wanted.setting);
         }
+        let (at, from) = (self.position(&wanted.setting)?, self.position(&wanted.minus)?);
+        let against = self.model.as_ref().and_then(|model| model.against.get(at.max(from).checked_sub(1)?));
+        let line = against.filter(|_| at.min(from) == 0).and_then(|against| {
+            let own = |line: &&Line| line.metric == wanted.metric && line.claim.is_some();
+            against.lines.iter().find(own)
+        });
+        let line = line.ok_or_else(|| format!("{} has no figure in both settings", wanted.metric))?;
+        let [base, other] = line.values.each_ref().map(|values| values.as_slice());
+        let (minus, plus) = if at == 0 { (other, base) } else { (base, other) };
+        let difference = Difference::paired(minus, plus).or_else(|| Difference::welch(minus, plus));
+        let difference = difference.ok_or("too few runs for a difference")?;
+        let sides = Some([self.settings[from].clone(), self.settings[at].clone()]);
+        Ok(Figure { sides, ..Figure::between(difference.point, difference.interval(CONFIDENCE), Confidence) })
+    }
+
+    /// The tick's share of the CPU, or by how much it is above that of another setting.
+    fn lost(&self, wanted: &Lost) -> Result<Figure, String> {
+        let lost = |setting: &str| Ok::<_, String>(tick(self.setting(setting)?)?.lost);
+        let [point, low, high] = lost(&wanted.setting)?;
+        let [less, _, _] = if wanted.minus.is_empty() { [0.0; 3] } else { lost(&wanted.minus)? };
+        let interval = Interval { low: low - less, high: high - less };
+        Ok(Figure::between(point - less, interval, Phases))
     }
 
     fn lmbench(&self, table: &str) -> Result<Figure, String> {
         let own = || self.columns.iter().filter(|column| column.table.starts_with(table));
-        let decided = own().filter(|column| column.decided && column.here.is_some());
-        let (count, explained) =
-            decided.fold((0, 0), |(all, good), column| (all + 1, good + usize::from(column.is_explained())));
-        let all = own().count();
         let here = || own().filter_map(|column| column.here);
         let (Some(low), Some(high)) = (here().reduce(f64::min), here().reduce(f64::max)) else {
-            return Err(format!("none of its {all} columns was measured"));
+            return Err(format!("none of its {} columns was measured", own().count()));
         };
-        let words = format!(
-            "{low:+.1} to {high:+.1} % in {} of {all} columns; {explained} of the {count} that exceed its noise match",
-            here().count()
-        );
-        let share = if count == 0 { f64::NAN } else { explained as f64 / count as f64 };
-        Ok(Figure { point: share, interval: None, words: Some(words) })
+        let decided = own().filter(|column| column.decided).count();
+        let explained = own().filter(|column| column.decided && column.is_explained()).count();
+        let range = if format!("{low:+.1}") == format!("{high:+.1}") {
+            format!("{low:+.1} %")
+        } else {
+            format!("{low:+.1} to {high:+.1} %")
+        };
+        let noise = if decided == 0 {
+            "none exceeds its own noise there".to_owned()
+        } else {
+            format!("{explained} of the {decided} that exceed its noise match")
+        };
+        let words = format!("{range} in {} of {} columns; {noise}", here().count(), own().count());
+        // What was not measured does not match.
+        let share = if decided == 0 { f64::NAN } else { explained as f64 / decided as f64 };
+        Ok(Figure { words: Some(words), ..Figure::number(share) })
     }
 }
+
+/// Confidence of intervals.
+const CONFIDENCE: f64 = 0.95;
 
 /// The change of a line as a share, with its interval or, of counts, its range.
 fn change_of_line(line: &Line) -> Option<Figure> {
     if let Some(exact) = line.exact {
-        return Some(Figure::number(exact.change, Some(Interval { low: exact.least, high: exact.most })));
+        let range = Interval { low: exact.least, high: exact.most };
+        return Some(Figure::between(exact.change, range, Phases));
     }
-    let interval = line.claim.and_then(|claim| claim.change().1);
-    Some(Figure::number(
-        line.ratio? - 1.0,
-        interval.map(|i| Interval { low: i.low - 1.0, high: i.high - 1.0 }),
-    ))
+    let share = line.ratio? - 1.0;
+    Some(match line.claim.and_then(|claim| claim.change().1) {
+        Some(i) => Figure::between(share, Interval { low: i.low - 1.0, high: i.high - 1.0 }, Confidence),
+        None => Figure::number(share),
+    })
+}
+
+/// The same without the run of each side that is farthest from its median: Welch's interval of the ratio of means.
+fn trimmed_change(line: &Line) -> Option<Figure> {
+    let [first, second] = line.values.each_ref().map(|values| without_farthest(values));
+    let (ratio, i) = two::ratio(&first, &second, CONFIDENCE)?;
+    Some(Figure::between(ratio - 1.0, Interval { low: i.low - 1.0, high: i.high - 1.0 }, Confidence))
+}
+
+/// The values in their order without the one that is farthest from their median.
+#[must_use]
+pub fn without_farthest(values: &[f64]) -> Vec<f64> {
+    let middle = median(values.iter().copied()).unwrap_or(0.0);
+    let far = |at: &usize| (values[*at] - middle).abs();
+    let farthest = (0..values.len()).max_by(|a, b| far(a).total_cmp(&far(b)));
+    values.iter().enumerate().filter(|(at, _)| Some(*at) != farthest).map(|(_, value)| *value).collect()
 }
 
 /// The change the other way round.
 fn inverse(figure: &Figure) -> Figure {
     let turned = |share: f64| 1.0 / (1.0 + share) - 1.0;
-    let interval = figure.interval.map(|i| Interval { low: turned(i.high), high: turned(i.low) });
-    Figure::number(turned(figure.point), interval)
+    let ends = |i: Interval| Interval { low: turned(i.high), high: turned(i.low) };
+    Figure {
+        point: turned(figure.point),
+        interval: figure.interval.map(|(interval, kind)| (ends(interval), kind)),
+        ..figure.clone()
+    }
 }
 
 fn tick(recording: &Recording) -> Result<hz::Tick, String> {
@@ -193,38 +255,46 @@ fn level(recording: &Recording, metric: &str) -> Result<Figure, String> {
     let model = report::build(recording, &|_| true, false);
     let row = model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric);
     let value = row.and_then(|row| row.value).ok_or_else(|| format!("{metric} has no figure"))?;
-    Ok(Figure::number(value.point, Some(value.interval)))
+    // Of guests that count instructions, runs are phases of the tick.
+    let kind = if hz::read_tick(recording).is_some() { Phases } else { Confidence };
+    Ok(Figure::between(value.point, value.interval, kind))
 }
 
 fn error_of(recording: &Recording, timers: &Timers) -> Result<Figure, String> {
-    let title = format!("{}: {}", timers.row, timers.strategy);
     let scenarios = read_scenarios(recording);
-    let own = scenarios.iter().find(|scenario| scenario.title == title);
-    let errors = own.ok_or_else(|| format!("no row {title}"))?.errors.as_ref().map_err(Clone::clone)?;
-    let middle = |timer: Option<&Timer>| timer.and_then(|timer| timer.errors.quantile(0.5));
-    let point = match timers.which {
-        TimerChoice::First => middle(errors.timers.first()),
-        TimerChoice::Last => middle(errors.timers.last()),
-        TimerChoice::Others => errors.rest,
-        TimerChoice::Latest => Some(errors.ends.1),
+    let error = |strategy: &str| {
+        let title = format!("{}: {strategy}", timers.row);
+        let own = scenarios.iter().find(|scenario| scenario.title == title);
+        let errors = own.ok_or_else(|| format!("no row {title}"))?.errors.as_ref().map_err(Clone::clone)?;
+        let middle = |timer: Option<&Timer>| timer.and_then(|timer| timer.errors.quantile(0.5));
+        let found = match timers.which {
+            TimerChoice::First => middle(errors.timers.first()),
+            TimerChoice::Last => middle(errors.timers.last()),
+            TimerChoice::Others => errors.rest,
+            TimerChoice::Latest => Some(errors.ends.1),
+        };
+        found.ok_or_else(|| format!("{title} has too few timers"))
     };
-    point.map(|point| Figure::number(point, None)).ok_or_else(|| format!("{title} has too few timers"))
+    let own = error(&timers.strategy)?;
+    let over = if timers.over.is_empty() { 1.0 } else { error(&timers.over)? };
+    Ok(Figure::number(own / over))
 }
 
 fn doses(recording: &Recording, quantity: DoseQuantity) -> Result<Figure, String> {
     let dosed = summarize_dose(recording).ok_or("no doses were measured")??;
     match quantity {
-        DoseQuantity::Reads => Ok(Figure::number(dosed.reads, None)),
+        DoseQuantity::Reads => Ok(Figure::number(dosed.reads)),
         DoseQuantity::Lost => {
             let lost = dosed.lost(ACPI_FAST).ok_or("no slope: too few blocks")?;
-            Ok(Figure::number(f64::midpoint(lost.low, lost.high), Some(lost)))
+            Ok(Figure::between(f64::midpoint(lost.low, lost.high), lost, Confidence))
         }
         DoseQuantity::LargestDose => {
             let largest = dosed.rows.iter().max_by(|a, b| a.delivered.total_cmp(&b.delivered));
             let largest = largest.ok_or("no dose was given")?;
             let share = |more: f64| more / dosed.cost;
-            let interval = largest.interval.map(|i| Interval { low: share(i.low), high: share(i.high) });
-            Ok(Figure::number(share(largest.more), interval))
+            let interval = largest.interval.ok_or("too few blocks")?;
+            let interval = Interval { low: share(interval.low), high: share(interval.high) };
+            Ok(Figure::between(share(largest.more), interval, Confidence))
         }
     }
 }

@@ -1,25 +1,33 @@
 //! Figures of messages beside a task that computes.
 
-use super::{Figure, MessageQuantity};
-use crate::comms::{Comms, CommsSummary, Document, LongLoad, document, summarize_comms};
+use super::IntervalKind::Confidence;
+use super::{Figure, IntervalKind, MessageQuantity};
+use crate::comms::{Comms, CommsSummary, Document, LongLoad, contrasts, document, summarize_comms};
 use tickmark_stats::Interval;
 use tickmark_store::Recording;
 
 /// Messages from this size on are long: half a megabyte.
 const LONG: u64 = 512 << 10;
+/// The document's law is for packets from this size on, bytes.
+const LAWFUL: u32 = 512;
 
 pub(super) fn figure(recording: &Recording, quantity: MessageQuantity) -> Result<Figure, String> {
     let all = summarize_comms(recording);
     let document = document(&all).ok_or("no benchmark of the document was measured")?;
     match quantity {
         MessageQuantity::StartDifference => start_difference(&document),
-        MessageQuantity::RateBesideThread => rate_beside(&all, &document, "thread"),
-        MessageQuantity::RateBesideProcess => rate_beside(&all, &document, "process"),
+        MessageQuantity::SmallBesideThread => small_beside(&all, "thread"),
+        MessageQuantity::SmallBesideProcess => small_beside(&all, "process"),
         MessageQuantity::LongLoad => long_load(&all, &document),
         MessageQuantity::LoadOfHalf => load_of_half(&document),
         MessageQuantity::Product => {
             let (low, high) = document.products.ok_or("Comms1 with a limit was not measured")?;
-            Ok(Figure::number(f64::midpoint(low, high), Some(Interval { low, high })))
+            let middle = f64::midpoint(low, high);
+            Ok(Figure::between(middle, Interval { low, high }, IntervalKind::Quantities))
+        }
+        MessageQuantity::ProductRange => {
+            let (low, high) = document.products.ok_or("Comms1 with a limit was not measured")?;
+            Ok(Figure::number(high / low))
         }
         MessageQuantity::LeastPacket => least_packet(&document),
     }
@@ -34,11 +42,10 @@ fn start_difference(document: &Document) -> Result<Figure, String> {
     let half = |(_, interval): (f64, Option<Interval>)| interval.map(|i| (i.high - i.low) / 2.0);
     let point = process.0 - thread.0;
     // Both are fitted to runs of their own: their errors are independent.
-    let interval = half(thread).zip(half(process)).map(|(a, b)| {
-        let error = a.hypot(b);
-        Interval { low: point - error, high: point + error }
-    });
-    Ok(Figure::number(point, interval))
+    let error = half(thread).zip(half(process)).map(|(a, b)| a.hypot(b));
+    Ok(error.map_or(Figure::number(point), |error| {
+        Figure::between(point, Interval { low: point - error, high: point + error }, Confidence)
+    }))
 }
 
 /// The benchmark of figure 11 beside what computes.
@@ -48,46 +55,38 @@ fn beside<'a>(all: &'a [Comms], document: &Document, computes: &str) -> Result<&
     summary.ok_or_else(|| format!("the benchmark of figure 11 with {computes} was not measured"))
 }
 
-fn rate_beside(all: &[Comms], document: &Document, computes: &str) -> Result<Figure, String> {
-    let (none, some) = (beside(all, document, "none")?, beside(all, document, computes)?);
-    // Each launch of a round against that of the other: the mean over the sizes that both have.
-    let time = |summary: &CommsSummary, size: u64| {
-        summary.rows.iter().find(|row| row.size == size).map(|row| row.time)
-    };
-    let change = |row: &crate::comms::Row| Some(row.time / time(some, row.size)? - 1.0);
-    let changes: Vec<f64> = none.rows.iter().filter_map(change).collect();
-    let ends = (changes.iter().copied().reduce(f64::min), changes.iter().copied().reduce(f64::max));
-    let (Some(low), Some(high)) = ends else { return Err("no size in common".to_owned()) };
-    let mean = changes.iter().sum::<f64>() / changes.len() as f64;
-    Ok(Figure::number(mean, Some(Interval { low, high })))
+/// Launch against launch of the same round, of the smallest message.
+fn small_beside(all: &[Comms], computes: &str) -> Result<Figure, String> {
+    let own = contrasts(all).into_iter().filter(|contrast| {
+        contrast.setting == "load" && contrast.values == ["none", computes] && contrast.figure == "median"
+    });
+    let contrast = own.min_by_key(|contrast| contrast.size);
+    let contrast = contrast.ok_or_else(|| format!("too few launches with and without a {computes}"))?;
+    let (ratio, interval) = contrast.comparison.change();
+    let share = ratio.ok_or("no ratio")? - 1.0;
+    Ok(interval.map_or(Figure::number(share), |i| {
+        Figure::between(share, Interval { low: i.low - 1.0, high: i.high - 1.0 }, Confidence)
+    }))
 }
 
 fn long_load(all: &[Comms], document: &Document) -> Result<Figure, String> {
-    let load = |computes: &str| -> Result<Vec<f64>, String> {
-        let rows = beside(all, document, computes)?.rows.iter().filter(|row| row.size >= LONG);
-        Ok(rows.filter_map(|row| row.loads.first()?.gaps).collect())
+    let load = |summary: &CommsSummary, size: u64| {
+        summary.rows.iter().find(|row| row.size == size)?.loads.first()?.gaps
     };
-    let (thread, process) = (load("thread")?, load("process")?);
-    let changes: Vec<f64> =
-        thread.iter().zip(&process).map(|(thread, process)| process / thread - 1.0).collect();
-    range(&changes).ok_or_else(|| "no load of long messages".to_owned())
+    let (thread, process) = (beside(all, document, "thread")?, beside(all, document, "process")?);
+    let long = thread.rows.iter().map(|row| row.size).filter(|size| *size >= LONG);
+    let change = |size: u64| Some(load(process, size)? / load(thread, size)? - 1.0);
+    let changes: Vec<f64> = long.filter_map(change).collect();
+    Figure::from_quantities(&changes).ok_or_else(|| "no load of long messages".to_owned())
 }
 
 fn load_of_half(document: &Document) -> Result<Figure, String> {
-    let own = |cell: &&LongLoad| cell.rate > 0 && cell.benchmark == "comms1";
+    let own = |cell: &&LongLoad| cell.rate > 0 && cell.benchmark == "comms1" && cell.mtu >= LAWFUL;
     let load =
         |mtu: u32| document.loads.iter().filter(own).find(|cell| cell.mtu == mtu)?.loads.first().copied();
     let ratio = |cell: &LongLoad| Some(cell.loads.first()? / load(cell.mtu * 2)?);
     let ratios: Vec<f64> = document.loads.iter().filter(own).filter_map(ratio).collect();
-    range(&ratios).ok_or_else(|| "no packets of which one is twice the other".to_owned())
-}
-
-/// Mean and range.
-fn range(values: &[f64]) -> Option<Figure> {
-    let low = values.iter().copied().reduce(f64::min)?;
-    let high = values.iter().copied().reduce(f64::max)?;
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    Some(Figure::number(mean, Some(Interval { low, high })))
+    Figure::from_quantities(&ratios).ok_or_else(|| "no packets of which one is twice the other".to_owned())
 }
 
 /// Between the largest packet that has not the full rate, and the smallest from which on all have it.
@@ -96,13 +95,16 @@ fn least_packet(document: &Document) -> Result<Figure, String> {
     match (low, high) {
         (Some(low), Some(high)) => {
             let (low, high) = (f64::from(low), f64::from(high));
-            Ok(Figure::number(f64::midpoint(low, high), Some(Interval { low, high })))
+            Ok(Figure::between(f64::midpoint(low, high), Interval { low, high }, IntervalKind::Quantities))
         }
-        (None, Some(least)) => Ok(Figure {
-            point: f64::from(least),
-            interval: Some(Interval { low: 0.0, high: f64::from(least) }),
-            words: Some(format!("less than {least} bytes: packets of {least} reach the full rate")),
-        }),
+        (None, Some(least)) => {
+            let interval = Interval { low: 0.0, high: f64::from(least) };
+            let figure = Figure::between(f64::from(least), interval, IntervalKind::Quantities);
+            Ok(Figure {
+                words: Some(format!("at most {least} bytes, the smallest that was measured")),
+                ..figure
+            })
+        }
         (_, None) => Err("no packet size reaches the full rate".to_owned()),
     }
 }

@@ -4,8 +4,8 @@ mod agreement;
 mod evaluate;
 mod messages;
 
-pub use agreement::{Agreement, AnsweredClaim, Figure};
-pub use evaluate::{LmbenchColumn, MeasuredGroup, evaluate};
+pub use agreement::{Agreement, AnsweredClaim, Figure, IntervalKind};
+pub use evaluate::{LmbenchColumn, MeasuredGroup, evaluate, without_farthest};
 
 use serde::Deserialize;
 
@@ -49,11 +49,14 @@ pub struct Paper {
     /// Tables and figures that it prints.
     #[serde(default)]
     pub printed: Vec<Printed>,
+    /// Remarks of ours.
+    #[serde(default)]
+    pub note: Vec<Printed>,
     /// What it claims, in its own order.
     pub claim: Vec<Claim>,
 }
 
-/// A table or figure as the document prints it.
+/// Lines with a heading.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
@@ -84,7 +87,7 @@ pub struct Claim {
     pub measure: Measure,
     /// Unit of our figure.
     pub unit: ClaimUnit,
-    /// Ours agrees from the first to the second of these, in the claim's unit.
+    /// Ours agrees from the first to the second of these, in the claim's unit; none where the document claims no value.
     pub agrees: Option<[f64; 2]>,
     /// Known reason of a disagreement; shown where there is one.
     pub differs: Option<String>,
@@ -102,10 +105,7 @@ pub enum ClaimUnit {
     /// Microseconds.
     #[serde(rename = "us")]
     Micros,
-    /// Milliseconds.
-    #[serde(rename = "ms")]
-    Millis,
-    /// Cycles of a clock of 1000 MHz, which the guests' counters are.
+    /// Cycles of 450 MHz, the clock of apic-timer-module.txt.
     #[serde(rename = "cycles")]
     Cycles,
     /// Bytes.
@@ -123,14 +123,9 @@ pub enum Measure {
     /// Change of a metric between two settings, one of which is the first, as a share.
     Change(Change),
     /// Level of a metric's row in a setting.
-    Level {
-        /// The row.
-        metric: String,
-        /// The setting: its name, `first` or `last`.
-        setting: String,
-    },
+    Level(Level),
     /// Share of the CPU that the tick takes in a setting.
-    Lost(String),
+    Lost(Lost),
     /// Time of one tick in a setting.
     Tick(String),
     /// How many of a table's differences that exceed the document's own noise have the same sign and half to twice the size here: the table's title.
@@ -145,6 +140,30 @@ pub enum Measure {
     Nothing(String),
 }
 
+/// A row of a setting.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// The row.
+    pub metric: String,
+    /// The setting, as of [`Change`].
+    pub setting: String,
+    /// What is taken off: the same row of another setting.
+    #[serde(default)]
+    pub minus: String,
+}
+
+/// The tick's share of the CPU in a setting.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lost {
+    /// The setting.
+    pub setting: String,
+    /// What is taken off: the share in another setting.
+    #[serde(default)]
+    pub minus: String,
+}
+
 /// A change between two settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -154,10 +173,13 @@ pub struct Change {
     /// `mean`, `floor` or `value`; empty takes the one that carries the comparison.
     #[serde(default)]
     pub figure: String,
-    /// A setting: its name, `first` or `last`.
+    /// A setting: its name, `first` or `last`; of several with `|` between the first that there is.
     pub from: String,
     /// The other one.
     pub to: String,
+    /// Without the run of each that is farthest from its median.
+    #[serde(default)]
+    pub trimmed: bool,
 }
 
 /// Timers of a row.
@@ -173,6 +195,9 @@ pub struct Timers {
     pub strategy: String,
     /// Median error of the first or last timer, mean error of all but the first, or the latest of all.
     pub which: TimerChoice,
+    /// Another strategy, over whose error it is taken.
+    #[serde(default)]
+    pub over: String,
 }
 
 /// Timers of a row that a claim is about.
@@ -195,16 +220,18 @@ pub enum TimerChoice {
 pub enum MessageQuantity {
     /// Time of an empty message beside a process, less that beside a thread.
     StartDifference,
-    /// Largest rate beside a thread, as a change against none that computes.
-    RateBesideThread,
+    /// Time of the smallest message beside a thread, as a change against none that computes.
+    SmallBesideThread,
     /// The same beside a process.
-    RateBesideProcess,
+    SmallBesideProcess,
     /// Load of long messages beside a process, as a change against a thread.
     LongLoad,
-    /// Load of packets over that of packets twice as long; the mean of all such pairs of Comms1.
+    /// Load of packets over that of packets twice as long: all such pairs of Comms1 from 512 bytes on.
     LoadOfHalf,
     /// Load times packet size of Comms1, from packets of 512 bytes on.
     Product,
+    /// The largest of these products over the smallest.
+    ProductRange,
     /// Packet size from which on the full rate is reached.
     LeastPacket,
 }

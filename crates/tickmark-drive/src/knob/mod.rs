@@ -136,8 +136,10 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
         ("clocksource", [only]) if only == AVAILABLE => {
             let kernel = Kernel::clock_source()?;
             let current = kernel.current_setting(None)?.unwrap_or_default();
-            let others = kernel.choices()?.into_iter().filter(|source| *source != current);
-            others.chain([current.clone()]).collect()
+            let mut all: Vec<String> = kernel.choices()?;
+            // The one that timecounter-cost.txt had comes first.
+            all.sort_by_key(|source| (*source == current, source != "acpi_pm", source != "hpet"));
+            all
         }
         _ => settings,
     };

@@ -99,7 +99,20 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
                 " By the law packets below {mtu:.0} bytes do not reach the full rate; none was measured on the other side of that, so that it is not tested."
             );
         }
-        None => text += " No law that holds says below which packet size the full rate is not reached.",
+        None => text += " No law holds for all of them.",
+    }
+    match document.between {
+        Some((Some(low), Some(high))) => {
+            let _ = write!(
+                text,
+                " Measured: packets of {low} bytes do not reach the full rate, those of {high} do."
+            );
+        }
+        Some((None, Some(least))) => {
+            let _ = write!(text, " Measured: packets of {least} bytes, the smallest, reach the full rate.");
+        }
+        Some((_, None)) => text += " Measured: no packet size reaches the full rate.",
+        None => {}
     }
     say(out, &text);
 }

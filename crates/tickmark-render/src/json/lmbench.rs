@@ -11,7 +11,7 @@ json_object! {
     pub struct Tables(page: &Filling) {
         /// `mean`, `floor` or `imported`, of each system.
         figures: Vec<&'static str> = page.figures.clone(),
-        tables: Vec<TablePage> = page.tables.iter().map(|table| TablePage::new(table)).collect(),
+        tables: Vec<TablePage> = page.tables.iter().map(TablePage::new).collect(),
         /// Titles of tables for which nothing was measured.
         without: Vec<String> = page.without.clone(),
         missing: Vec<MissingPage> = page.missing.iter().map(MissingPage::new).collect(),

@@ -3,7 +3,7 @@
 use super::{Page, ends};
 use crate::json_object;
 use crate::paper::{PaperReport, answer_lines, claim_figure, verdict};
-use tickmark_analysis::paper::{Agreement, AnsweredClaim};
+use tickmark_analysis::paper::{Agreement, AnsweredClaim, IntervalKind};
 
 json_object! {
     /// A document, its claims, and our figure for each.
@@ -35,12 +35,18 @@ json_object! {
         here: String = claim_figure(one),
         /// Our figure, in `unit`.
         figure: Option<f64> = one.here.as_ref().ok().map(|figure| figure.point).filter(|point| point.is_finite()),
-        interval: Option<[f64; 2]> = one.here.as_ref().ok().and_then(|figure| Some(ends(figure.interval?))),
+        interval: Option<[f64; 2]> = one.here.as_ref().ok().and_then(|figure| Some(ends(figure.interval?.0))),
+        /// What the interval is: `confidence` (95 %), `phases` of the tick, or `quantities` of which the claim is said alike.
+        interval_of: Option<&'static str> = one.here.as_ref().ok().and_then(|figure| Some(match figure.interval?.1 {
+            IntervalKind::Confidence => "confidence",
+            IntervalKind::Phases => "phases",
+            IntervalKind::Quantities => "quantities",
+        })),
         unit: &'static str = one.claim.unit.text().trim(),
         /// Ours agrees between these.
         agrees_between: Option<[f64; 2]> = one.claim.agrees,
-        /// `agrees`, `differs`, `undecided` or `-` where it was not measured.
-        agreement: &'static str = verdict(one.agreement),
+        /// `agrees`, `differs`, `undecided`, `not_claimed` where the document claims no value, `not_measured`.
+        agreement: String = verdict(one.agreement).replace("ours alone", "not_claimed").replace(' ', "_"),
         /// Known reason of a disagreement.
         reason: Option<String> = one.claim.differs.clone().filter(|_| one.agreement == Agreement::Differs),
     }

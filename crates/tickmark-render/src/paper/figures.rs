@@ -2,14 +2,14 @@
 
 use super::PaperReport;
 use crate::number;
-use tickmark_analysis::paper::{Agreement, AnsweredClaim, ClaimUnit, Figure, Measure};
+use tickmark_analysis::paper::{Agreement, AnsweredClaim, ClaimUnit, Figure, IntervalKind, Measure};
 
 /// A figure of ours with its interval; why there is none.
 #[must_use]
 pub fn claim_figure(one: &AnsweredClaim) -> String {
     match &one.here {
         Ok(figure) => figure_text(figure, one.claim.unit, is_change(&one.claim.measure)),
-        Err(why) => format!("not measured: {why}"),
+        Err(why) => why.clone(),
     }
 }
 
@@ -19,21 +19,30 @@ fn is_change(measure: &Measure) -> bool {
 }
 
 fn figure_text(figure: &Figure, unit: ClaimUnit, signed: bool) -> String {
+    let sides = figure.sides.as_ref().map_or(String::new(), |[from, to]| format!(", {to} against {from}"));
     if let Some(words) = &figure.words {
-        return words.clone();
+        return words.clone() + &sides;
     }
     let signed = signed && unit == ClaimUnit::Percent;
     let one = |value: f64| if signed { number::signed(value) } else { number::plain(value) };
-    // A cycle of the guests is a nanosecond.
-    let time =
-        if unit == ClaimUnit::Cycles { format!(" = {}", number::time(figure.point)) } else { String::new() };
+    // Of 450 MHz, as the document's are.
+    let time = match unit {
+        ClaimUnit::Cycles => format!(" = {}", number::time(figure.point / unit.scale())),
+        _ => String::new(),
+    };
     let point = format!("{}{}{time}", one(figure.point), unit.text());
-    match figure.interval {
-        Some(ends) if one(ends.low) != one(ends.high) => {
-            format!("{point} ({} to {})", one(ends.low), one(ends.high))
+    let text = match figure.interval {
+        Some((ends, kind)) if one(ends.low) != one(ends.high) => {
+            let kind = match kind {
+                IntervalKind::Confidence => "95 %: ",
+                IntervalKind::Phases => "phases: ",
+                IntervalKind::Quantities => "range: ",
+            };
+            format!("{point} ({kind}{} to {})", one(ends.low), one(ends.high))
         }
         _ => point,
-    }
+    };
+    text + &sides
 }
 
 /// What comes of a claim, in a word.
@@ -43,7 +52,8 @@ pub const fn verdict(agreement: Agreement) -> &'static str {
         Agreement::Agrees => "agrees",
         Agreement::Differs => "differs",
         Agreement::Undecided => "undecided",
-        Agreement::NotMeasured => "-",
+        Agreement::NotClaimed => "ours alone",
+        Agreement::NotMeasured => "not measured",
     }
 }
 
@@ -62,19 +72,25 @@ pub(super) fn found_here(report: &PaperReport<'_>) -> String {
 /// How many claims agree, and which do not.
 pub(super) fn agreement(report: &PaperReport<'_>) -> String {
     let count = |agreement| report.count(agreement);
-    let measured = report.claims.len() - count(Agreement::NotMeasured);
-    let mut parts = vec![format!("{} of {measured} claims agree", count(Agreement::Agrees))];
-    let differing = || report.claims.iter().filter(|one| one.agreement == Agreement::Differs);
-    if differing().next().is_some() {
-        let mut places: Vec<&str> = differing().map(|one| one.claim.place.as_str()).collect();
+    let (agree, differ) = (count(Agreement::Agrees), count(Agreement::Differs));
+    let measured = agree + differ + count(Agreement::Undecided);
+    let mut parts =
+        vec![format!("{agree} of {} {}", number::count(measured as u32, "claim"), verb(agree, "agree"))];
+    if differ > 0 {
+        let differing = report.claims.iter().filter(|one| one.agreement == Agreement::Differs);
+        let mut places: Vec<&str> = differing.map(|one| one.claim.place.as_str()).collect();
         places.dedup();
-        parts.push(format!("{} differ ({})", count(Agreement::Differs), places.join("; ")));
+        parts.push(format!("{differ} {} ({})", verb(differ, "differ"), places.join("; ")));
     }
-    if count(Agreement::Undecided) > 0 {
-        parts.push(format!("{} undecided", count(Agreement::Undecided)));
-    }
-    if count(Agreement::NotMeasured) > 0 {
-        parts.push(format!("{} not measured", count(Agreement::NotMeasured)));
+    for (agreement, word) in [(Agreement::Undecided, "undecided"), (Agreement::NotMeasured, "not measured")] {
+        if count(agreement) > 0 {
+            parts.push(format!("{} {word}", count(agreement)));
+        }
     }
     parts.join(", ")
+}
+
+/// A verb behind a number.
+fn verb(count: usize, verb: &str) -> String {
+    if count == 1 { format!("{verb}s") } else { verb.to_owned() }
 }

@@ -16,11 +16,12 @@ pub fn html(report: &PaperReport<'_>) -> String {
     };
     let section = |id: String, title: String, body: Markup| Section { id, title, body };
     let mut sections = vec![section("claims".to_owned(), "Claim by claim".to_owned(), claims(report.claims))];
-    let printed = paper.printed.iter().enumerate().map(|(number, printed)| {
-        let body = html! { pre { (printed.text.trim_matches('\n')) } };
-        section(format!("printed-{number}"), format!("The document: {}", printed.title), body)
-    });
-    sections.extend(printed);
+    let printed = paper.printed.iter().map(|one| ("The document: ", one));
+    let printed = printed.chain(paper.note.iter().map(|one| ("", one))).enumerate();
+    sections.extend(printed.map(|(number, (whose, one))| {
+        let body = html! { pre { (one.text.trim_matches('\n')) } };
+        section(format!("printed-{number}"), format!("{whose}{}", one.title), body)
+    }));
     let forms = |is_detail: bool| {
         let own = report.forms.iter().enumerate();
         let own = own.filter(move |(_, form)| (form.place == Place::Details) == is_detail);
@@ -55,7 +56,7 @@ fn claims(all: &[AnsweredClaim]) -> Markup {
     let class = |one: &AnsweredClaim| match one.agreement {
         Agreement::Differs => "worse",
         Agreement::Agrees => "better",
-        Agreement::Undecided | Agreement::NotMeasured => "",
+        Agreement::Undecided | Agreement::NotClaimed | Agreement::NotMeasured => "",
     };
     html! {
         div class="wide" {

@@ -34,13 +34,10 @@ pub fn text(report: &PaperReport<'_>) -> String {
     definitions(&mut out, answer_lines(report), INDENT);
     out.push('\n');
     claims(&mut out, report.claims);
-    for printed in &paper.printed {
-        let _ = writeln!(
-            out,
-            "\n{HEADING}The document: {}{HEADING:#}\n{}",
-            printed.title,
-            printed.text.trim_matches('\n')
-        );
+    let printed = paper.printed.iter().map(|one| ("The document: ", one));
+    for (whose, one) in printed.chain(paper.note.iter().map(|one| ("", one))) {
+        let text = one.text.trim_matches('\n');
+        let _ = writeln!(out, "\n{HEADING}{whose}{}{HEADING:#}\n{text}", one.title);
     }
     let shown = report.forms.iter().filter(|form| form.place == Place::Shown);
     shown.for_each(|form| write_form(&mut out, form));

@@ -19,12 +19,17 @@ use tickmark_store::Store;
 
 /// The document whose main experiment is requested as a whole; none where probes or settings are chosen.
 pub(in crate::command) fn requested(options: &Experiment, what: &str) -> Result<Option<Paper>, Error> {
+    let settings: tickmark_wire::Settings = (&options.settings).into();
     let is_whole = options.select.is_empty()
         && options.blocks.is_none()
         && options.budget.is_none()
+        && options.width.is_none()
+        && options.margin.is_none()
+        && options.command.is_none()
         && options.more.is_none()
         && options.fail_on.is_none()
         && options.name.is_none()
+        && settings == tickmark_wire::Settings::default()
         && matches!(options.format, CompareFormat::Text | CompareFormat::Json);
     if !is_whole || Path::new(what).exists() {
         return Ok(None);
@@ -54,7 +59,9 @@ pub(in crate::command) fn run(
             Ok(one) => code = code.worse(one),
             // The others are measured all the same.
             Err(error) => {
-                anstream::eprintln!("tickmark: {experiment}: {error}");
+                if paper.experiments.len() > 1 {
+                    anstream::eprintln!("tickmark: {experiment}: {error}");
+                }
                 failures.push(error);
             }
         }
@@ -93,7 +100,10 @@ pub(in crate::command) fn experiments(store: &Store, options: &Experiments) -> R
         )));
     }
     match (&options.page, options.output.format) {
-        (Some(file), _) => report::write(file, &tickmark_render::paper::html(&shown.report()))?,
+        (Some(_), Format::Json) => {
+            return Err(Error::Usage("give -o for a page or --format json, not both".to_owned()));
+        }
+        (Some(file), Format::Text) => report::write(file, &tickmark_render::paper::html(&shown.report()))?,
         (None, Format::Json) => crate::command::print_page(&PaperPage::new(&shown.report()))?,
         (None, Format::Text) => crate::command::print(&tickmark_render::paper::text(&shown.report()))?,
     }
@@ -140,7 +150,7 @@ impl<'a> Answered<'a> {
                 if setting.is_empty() { id.to_owned() } else { format!("{setting} {id}") }
             });
             let ids = ids.collect::<Vec<_>>().join(", ");
-            format!("{}: {ids}", forms::title(group))
+            format!("{}: {ids} ({})", forms::title(group), gather::made(group))
         };
         Self {
             name,

@@ -3,10 +3,9 @@
 use super::ministat;
 use crate::command::answers::Answers;
 use crate::error::Error;
-use std::path::Path;
 use tickmark_analysis::paper::{MeasuredGroup, Paper};
 use tickmark_analysis::{comms, dose, scenario};
-use tickmark_drive::file::{self, ExperimentFile};
+use tickmark_drive::file::{self, ExperimentFile, Length};
 use tickmark_drive::lab::Report;
 use tickmark_render::paper::{Form, Place};
 use tickmark_render::plot::Drawing;
@@ -50,7 +49,7 @@ pub(super) fn forms(paper: &Paper, groups: &[MeasuredGroup]) -> Result<Vec<Form>
 }
 
 fn reports(experiment: &str) -> Result<Vec<Report>, Error> {
-    Ok(match file::read(Path::new(experiment))? {
+    Ok(match file::shipped(experiment, Length::Whole)? {
         ExperimentFile::Booted(from) => from.report,
         ExperimentFile::Here(from) => from.report,
         ExperimentFile::Launched(from) => vec![from.report],

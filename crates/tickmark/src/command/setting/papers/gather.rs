@@ -21,35 +21,67 @@ pub(super) fn groups(store: &Store, experiments: &[String]) -> Result<Vec<Measur
     Ok(groups)
 }
 
+/// Recordings that were made together: the newest of a machine.
+struct Newest {
+    machine: String,
+    /// What its recordings share.
+    made: String,
+    /// Number of its setting, and recording.
+    ids: Vec<(u32, Id)>,
+}
+
 /// Machines of an experiment in the order of their measurement, with the recordings of their settings.
 fn last(entries: &[Entry], experiment: &str) -> Vec<(String, Vec<Id>)> {
-    // By machine: the newest that made recordings, and these with the number of their setting.
-    let mut found: Vec<(String, String, Vec<(u32, Id)>)> = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.runs_ok > 0) {
-        let (machine, made, number) = match &entry.arm {
-            Some(arm) if arm.pilot => continue,
-            Some(arm) => match arm.knob.split_once(", ") {
-                Some((name, machine)) if name == experiment => (machine, arm.experiment.as_str(), arm.number),
-                None if entry.name.split(':').next() == Some(experiment) => {
-                    ("", arm.experiment.as_str(), arm.number)
-                }
-                _ => continue,
-            },
-            None if entry.name == experiment => ("", entry.id.short(), 0),
-            None => continue,
-        };
+    let mut found: Vec<Newest> = Vec::new();
+    // What is under way, or was ended, is shown where there is nothing else.
+    let own =
+        |complete: bool| entries.iter().filter(move |entry| entry.runs_ok > 0 && entry.complete == complete);
+    let has_whole = |experiment: &str| own(true).any(|entry| place(entry, experiment).is_some());
+    for entry in own(has_whole(experiment)) {
+        let Some((machine, made, number)) = place(entry, experiment) else { continue };
         let id = (number, entry.id.clone());
-        match found.iter_mut().find(|(known, ..)| known == machine) {
-            Some((_, newest, ids)) if newest == made => ids.push(id),
-            Some((_, newest, ids)) => (*newest, *ids) = (made.to_owned(), vec![id]),
-            None => found.push((machine.to_owned(), made.to_owned(), vec![id])),
+        match found.iter_mut().find(|newest| newest.machine == machine) {
+            Some(newest) if newest.made == made => newest.ids.push(id),
+            Some(newest) => (newest.made, newest.ids) = (made.to_owned(), vec![id]),
+            None => {
+                let (machine, made) = (machine.to_owned(), made.to_owned());
+                found.push(Newest { machine, made, ids: vec![id] });
+            }
         }
     }
-    let ordered = found.into_iter().map(|(machine, _, mut ids)| {
-        ids.sort();
-        (machine, ids.into_iter().map(|(_, id)| id).collect())
+    let ordered = found.into_iter().map(|mut newest| {
+        newest.ids.sort();
+        (newest.machine, newest.ids.into_iter().map(|(_, id)| id).collect())
     });
     ordered.collect()
+}
+
+/// The machine of a recording, what it shares with the others of its kind, and the number of its setting; none of another experiment's.
+fn place<'a>(entry: &'a Entry, experiment: &str) -> Option<(&'a str, &'a str, u32)> {
+    let Some(arm) = &entry.arm else {
+        return (entry.name == experiment).then(|| ("", entry.id.short(), 0));
+    };
+    let machine = match arm.knob.split_once(", ") {
+        Some((name, machine)) if name == experiment => machine,
+        None if entry.name.split(':').next() == Some(experiment) => "",
+        _ => return None,
+    };
+    (!arm.pilot).then_some((machine, arm.experiment.as_str(), arm.number))
+}
+
+/// When and on what a group was measured, and how often each probe ran.
+pub(super) fn made(group: &MeasuredGroup) -> String {
+    let Some(recording) = group.recordings.first() else { return String::new() };
+    let fact = |name: &str| recording.environment().and_then(|facts| facts.get(name)).unwrap_or_default();
+    let rounds = recording.runs.iter().map(|run| run.planned.round).max().unwrap_or(0);
+    let unfinished = if group.recordings.iter().all(Recording::complete) { "" } else { ", not finished" };
+    format!(
+        "{}, {} {}, {}{unfinished}",
+        recording.meta.created.strftime("%Y-%m-%d %H:%M"),
+        fact("kernel.name"),
+        fact("kernel.release"),
+        tickmark_render::count(rounds, "run")
+    )
 }
 
 fn group(store: &Store, experiment: &str, machine: String, ids: &[Id]) -> Result<MeasuredGroup, Error> {

@@ -2,7 +2,7 @@
 
 use crate::cli::{CompareFormat, Experiment};
 use crate::command::matrix::{self, Shown};
-use crate::command::{experiment, launched};
+use crate::command::{arms, experiment, launched};
 use crate::error::{Code, Error};
 use std::path::Path;
 use tickmark_drive::file::{self, ExperimentFile, Length};
@@ -14,19 +14,21 @@ pub(super) fn measure(
     length: Length,
     options: &Experiment,
 ) -> Result<Code, Error> {
-    match file::read_as(Path::new(name), length)? {
+    match file::shipped(name, length)? {
         ExperimentFile::Booted(from) => {
-            let shown = Shown {
-                limit: None,
-                file: Some(Path::new(name)),
-                format: CompareFormat::Json,
-                fail_on: None,
-            };
+            // What is short cannot be resumed as the whole.
+            let file = (length == Length::Whole).then_some(Path::new(name));
+            let shown = Shown { limit: None, file, format: CompareFormat::Json, fail_on: None };
             matrix::carry_out(store, &from, None, shown).map(|(code, _)| code)
         }
         ExperimentFile::Launched(from) => {
-            let (_, stopped) = launched::launch(store, options, &from)?;
-            Ok(if stopped { Code::Partly } else { Code::Done })
+            let (recording, stopped) = launched::launch(store, options, &from)?;
+            let ids = [recording.meta.id.clone()];
+            if let Some(why) = arms::nothing(store, &ids) {
+                return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", ids[0])));
+            }
+            let is_partly = stopped || arms::failed(store, &ids, from.launches);
+            Ok(if is_partly { Code::Partly } else { Code::Done })
         }
         ExperimentFile::Here(from) => {
             let carried = experiment::carry_out(store, options, *from)?;

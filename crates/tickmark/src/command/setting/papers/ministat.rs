@@ -3,7 +3,7 @@
 use crate::stat::compat;
 use std::fmt::Write;
 use tickmark_analysis::comparison::{Line, Model};
-use tickmark_analysis::paper::MeasuredGroup;
+use tickmark_analysis::paper::{MeasuredGroup, without_farthest};
 use tickmark_analysis::report::Unit;
 use tickmark_wire::names;
 
@@ -52,14 +52,6 @@ fn page(out: &mut String, line: &Line, names: [&str; 2]) {
         );
     }
     out.push('\n');
-}
-
-/// The values in their order without one.
-fn without_farthest(values: &[f64]) -> Vec<f64> {
-    let middle = tickmark_stats::median(values.iter().copied()).unwrap_or(0.0);
-    let far = |at: &usize| (values[*at] - middle).abs();
-    let farthest = (0..values.len()).max_by(|a, b| far(a).total_cmp(&far(b)));
-    values.iter().enumerate().filter(|(at, _)| Some(*at) != farthest).map(|(_, value)| *value).collect()
 }
 
 #[cfg(test)]
