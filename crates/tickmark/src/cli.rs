@@ -305,7 +305,7 @@ pub(crate) struct Show {
 #[derive(Debug, Args)]
 pub(crate) struct Experiment {
     /// KNOB=A,B with two or more settings, a file, or an experiment that comes with tickmark
-    #[arg(value_name = "KNOB=A,B|FILE.toml|NAME", required_unless_present = "restore")]
+    #[arg(value_name = "KNOB=A,B|NAME", required_unless_present = "restore")]
     pub(crate) what: Option<String>,
     /// What to measure: suites or probes, by name or pattern [default: all]
     #[arg(value_name = "SUITE|PROBE", add = complete::probes())]

@@ -46,7 +46,7 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
             say(
                 out,
                 &format!(
-                    "t0 beside a process is {} {more} than beside a thread here; in the document some 600 us more. Whether that is a difference is told above (load process against thread).",
+                    "t0 beside a process is {} {more} than beside a thread here; in the document some 600 us more. Whether that is a difference is told below (load process against thread).",
                     time((process - thread).abs())
                 ),
             );

@@ -74,8 +74,7 @@ pub(super) fn agreement(report: &PaperReport<'_>) -> String {
     let count = |agreement| report.count(agreement);
     let (agree, differ) = (count(Agreement::Agrees), count(Agreement::Differs));
     let measured = agree + differ + count(Agreement::Undecided);
-    let mut parts =
-        vec![format!("{agree} of {} {}", number::count(measured as u32, "claim"), verb(agree, "agree"))];
+    let mut parts = vec![format!("{agree} of {measured} claims {}", verb(agree, "agree"))];
     if differ > 0 {
         let differing = report.claims.iter().filter(|one| one.agreement == Agreement::Differs);
         let mut places: Vec<&str> = differing.map(|one| one.claim.place.as_str()).collect();

@@ -140,7 +140,7 @@ pub(crate) struct LabBoot {
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
     /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clocksource, hz-prediction, precise-timers-low-hz, clock-tick-100-vs-1000, tick-modes)
-    #[arg(value_name = "FILE.toml|NAME")]
+    #[arg(value_name = "FILE|NAME")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names
     #[arg(value_name = "SUITE|PROBE", add = probes())]

@@ -53,7 +53,7 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
         None => experiment::ExperimentRequest::with_knob(knob::parse(what)?),
     };
     let answers = from.answers.clone();
-    let carried = carry_out(store, options, from)?;
+    let carried = carry_out(store, options, from, !options.no_pilot && !options.quick)?;
     let model = carried.model(store)?;
     if let (Some(answers), CompareFormat::Text) = (&answers, options.format) {
         crate::command::print(&format!("{}: {answers}\n\n", carried.experiment.name))?;
@@ -91,11 +91,12 @@ impl CarriedOut {
     }
 }
 
-/// Turns the knob in interleaved blocks and puts everything back.
+/// Turns the knob in interleaved blocks and puts everything back; with a pilot before, where that is asked for.
 pub(in crate::command) fn carry_out(
     store: &Store,
     options: &Asked,
     from: experiment::ExperimentRequest,
+    pilot: bool,
 ) -> Result<CarriedOut, Error> {
     let (mut experiment, width, margin) = plan(options, from)?;
     crate::command::run::warn_of_priority(experiment.measured.priority, experiment.measured.slack.is_some());
@@ -104,7 +105,7 @@ pub(in crate::command) fn carry_out(
         let found = more::before(store, &experiment)?;
         (experiment.blocks, experiment.added, before) = (blocks, Some(found.added), found.parts);
     }
-    let pilots = !options.no_pilot && !options.quick && experiment.added.is_none();
+    let pilots = pilot && experiment.added.is_none();
     let parts = |ids: &[Id]| -> Vec<Vec<Id>> {
         before.iter().zip(ids).map(|(before, id)| [before, std::slice::from_ref(id)].concat()).collect()
     };
@@ -230,6 +231,14 @@ fn duration(experiment: &Experiment, pilot: bool) -> String {
     let starts = STARTS * experiment.probes.len() as f64;
     let seconds = f64::from(turns) * (experiment.slice.as_f64() / 1e9 + starts);
     let time = time(seconds);
+    // So many queries take what they take.
+    let is_counted = |offer: &tickmark_wire::Offer| {
+        offer.arguments.get("queries").is_some_and(|queries| !["0", "time"].contains(&queries.as_str()))
+    };
+    if experiment.probes.iter().any(is_counted) {
+        let first = if pilot { "a pilot, then " } else { "" };
+        return format!("{first}{blocks} blocks of {settings} settings: what the queries take");
+    }
     let time = match (experiment.probes.is_empty(), experiment.outcomes.is_empty()) {
         (false, true) => format!("about {time}"),
         (false, false) => format!("about {time} and what the commands take"),

@@ -31,7 +31,7 @@ pub(super) fn measure(
             Ok(if is_partly { Code::Partly } else { Code::Done })
         }
         ExperimentFile::Here(from) => {
-            let carried = experiment::carry_out(store, options, *from)?;
+            let carried = experiment::carry_out(store, options, *from, false)?;
             carried.tell(CompareFormat::Json)?;
             Ok(carried.code(store))
         }
