@@ -291,9 +291,7 @@ fn launched(file: File) -> Result<Launched, String> {
     none_of(
         &[
             (file.slice.is_some(), "slice"),
-            (file.knob.is_some(), "knob"),
             (file.get.is_some(), "get"),
-            (!file.setting.is_empty(), "[[setting]]"),
             (!file.command.is_empty(), "[[command]]"),
             (!file.speeds.is_empty(), "speeds"),
             (file.width.is_some(), "width"),

@@ -161,7 +161,7 @@ impl MeasuredGroup {
             against.lines.iter().find(own)
         });
         let line = line.ok_or_else(|| format!("{} has no figure in both settings", wanted.metric))?;
-        let [base, other] = line.values.each_ref().map(|values| values.as_slice());
+        let [base, other] = line.values.each_ref().map(Vec::as_slice);
         let (minus, plus) = if at == 0 { (other, base) } else { (base, other) };
         let difference = Difference::paired(minus, plus).or_else(|| Difference::welch(minus, plus));
         let difference = difference.ok_or("too few runs for a difference")?;
