@@ -43,7 +43,7 @@ macro_rules! of {
                 $end
             ),
             title: concat!(
-                "HTTP, {connection}{each}, {connections} connections, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}, ",
+                "HTTP, {connection}{each}, connections: {connections}, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}, ",
                 $title
             ),
             unit: Unit::$unit,
@@ -85,7 +85,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         better: Better::Higher,
         headline: Headline::Median,
         sleeps: true,
-        timed: "GET requests, {connection}{each}, {connections} connections, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}; those with the right answer",
+        timed: "GET requests, {connection}{each}, connections: {connections}, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}; those with the right answer",
         source: "Watson, FreeBSD tools/tools/netrate (http, httpd); hz-and-http.txt",
         expected: Expected::UNKNOWN,
         parameters: &[
@@ -148,7 +148,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(
             Group::Communication,
             names::HTTP,
-            "HTTP, {connection}{each}, {connections} connections, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}",
+            "HTTP, {connection}{each}, connections: {connections}, {bytes} bytes{by}{place}{whose}{pace}{rate}{latency}",
         )
     },
     prepare: |_, params| {

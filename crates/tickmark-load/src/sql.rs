@@ -28,7 +28,7 @@ macro_rules! of {
         Also {
             metric: concat!("sql.{server}.{load}.c{connections}.{rows}.{queries}{place}{whose}", $end),
             title: concat!(
-                "{server}, {load}, {connections} connections, {rows} rows, queries: {queries}{place}{whose}, ",
+                "{server}, {load}, connections: {connections}, {rows} rows, queries: {queries}{place}{whose}, ",
                 $title
             ),
             unit: Unit::$unit,
@@ -75,7 +75,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         headline: Headline::Median,
         sleeps: true,
         much_memory: true,
-        timed: "{load}, statements as text by calls that block, {connections} connections; those that gave what they should",
+        timed: "{load}, statements as text by calls that block, connections: {connections}; those that gave what they should",
         source: "super-smack, select-key.smack; timecounter-cost.txt",
         expected: Expected::UNKNOWN,
         parameters: &[
@@ -117,7 +117,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(
             Group::Communication,
             names::SQL,
-            "{server}, {load}, {connections} connections, {rows} rows, queries: {queries}{place}{whose}",
+            "{server}, {load}, connections: {connections}, {rows} rows, queries: {queries}{place}{whose}",
         )
     },
     prepare: |_, params| {

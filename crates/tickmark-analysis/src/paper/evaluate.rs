@@ -6,7 +6,7 @@ use super::{
     Timers, messages,
 };
 use crate::comparison::{Line, Model};
-use crate::dose::summarize_dose;
+use crate::dose::{Dosed, summarize_dose};
 use crate::scenario::{Timer, read_scenarios};
 use crate::{hz, report};
 use tickmark_stats::two::{self, Difference};
@@ -284,17 +284,16 @@ fn doses(recording: &Recording, quantity: DoseQuantity) -> Result<Figure, String
     let dosed = summarize_dose(recording).ok_or("no doses were measured")??;
     match quantity {
         DoseQuantity::Reads => Ok(Figure::number(dosed.reads)),
-        DoseQuantity::Lost => {
-            let lost = dosed.lost(ACPI_FAST).ok_or("no slope: too few blocks")?;
-            Ok(Figure::between(f64::midpoint(lost.low, lost.high), lost, Confidence))
-        }
-        DoseQuantity::LargestDose => {
-            let largest = dosed.rows.iter().max_by(|a, b| a.delivered.total_cmp(&b.delivered));
-            let largest = largest.ok_or("no dose was given")?;
-            let share = |more: f64| more / dosed.cost;
-            let interval = largest.interval.ok_or("too few blocks")?;
-            let interval = Interval { low: share(interval.low), high: share(interval.high) };
-            Ok(Figure::between(share(largest.more), interval, Confidence))
+        DoseQuantity::Lost => lost(&dosed, ACPI_FAST),
+        DoseQuantity::TenOperations => {
+            let (_, each) = dosed.operation.as_ref().ok_or("no operations were dosed")?;
+            lost(&dosed, 10.0 * each)
         }
     }
+}
+
+/// The share of transactions that reads lose which take so many ns longer.
+fn lost(dosed: &Dosed, longer: f64) -> Result<Figure, String> {
+    let lost = dosed.lost(longer).ok_or("no slope: too few blocks")?;
+    Ok(Figure::between(f64::midpoint(lost.low, lost.high), lost, Confidence))
 }

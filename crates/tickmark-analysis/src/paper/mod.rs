@@ -244,8 +244,8 @@ pub enum DoseQuantity {
     Reads,
     /// Share of transactions that reads lose which are slower by what ACPI-Fast is than TSC in the document, 58 ns.
     Lost,
-    /// By how much a transaction takes longer with the largest dose, as a share.
-    LargestDose,
+    /// Share of transactions that ten operations on timestamps beside each read lose.
+    TenOperations,
 }
 
 impl Paper {

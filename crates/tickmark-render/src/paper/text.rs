@@ -1,7 +1,7 @@
 //! A document as text for a person: five lines of answer, its claims, its tables, what cannot be had, details.
 
 use super::figures::{agreement, claim_figure, found_here, verdict};
-use super::{Form, PaperReport, Place};
+use super::{Form, PaperReport, Place, duration};
 use crate::grid::{definitions, wrapped, wrapped_table};
 use anstyle::Style;
 use std::fmt::Write;
@@ -71,7 +71,14 @@ pub fn list(reports: &[PaperReport<'_>]) -> String {
         let [quick, whole] = paper.minutes;
         let mut lines = vec![
             ("asks", paper.question.clone()),
-            ("takes", format!("{whole} min, {quick} min with --quick (two CPUs, kernels in the cache)")),
+            (
+                "takes",
+                format!(
+                    "{}, {} with --quick (two CPUs, kernels in the cache)",
+                    duration(whole),
+                    duration(quick)
+                ),
+            ),
             ("needs", paper.needs.clone()),
         ];
         let is_measured = report.count(Agreement::NotMeasured) < report.claims.len();

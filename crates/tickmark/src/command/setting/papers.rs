@@ -48,8 +48,9 @@ pub(in crate::command) fn run(
     let [quick, whole] = paper.minutes;
     let minutes = if options.quick { quick } else { whole };
     anstream::eprintln!(
-        "{name}: {}, about {minutes} min on two CPUs; kernels that are not in the cache take 3 to 5 min each",
-        tickmark_render::count(paper.experiments.len() as u32, "experiment")
+        "{name}: {}, about {} on two CPUs; kernels that are not in the cache take 3 to 5 min each",
+        tickmark_render::count(paper.experiments.len() as u32, "experiment"),
+        tickmark_render::paper::duration(minutes)
     );
     let mut code = Code::Done;
     let mut failures = Vec::new();

@@ -210,7 +210,7 @@ fn the_kernels_own_reads_are_told_by_operation() {
     // A static program's: what is waited for is what the clock source itself has counted.
     let both: Vec<f64> = text
         .lines()
-        .find_map(|line| line.strip_prefix("HTTP, keep-alive, 1 connections, 100 bytes, counted alone"))
+        .find_map(|line| line.strip_prefix("HTTP, keep-alive, connections: 1, 100 bytes, counted alone"))
         .unwrap_or_else(|| panic!("no HTTP: {text}"))
         .split_whitespace()
         .filter_map(|word| word.parse().ok())

@@ -76,9 +76,8 @@ pub(super) fn made(group: &MeasuredGroup) -> String {
     let rounds = recording.runs.iter().map(|run| run.planned.round).max().unwrap_or(0);
     let unfinished = if group.recordings.iter().all(Recording::complete) { "" } else { ", not finished" };
     format!(
-        "{}, {} {}, {}{unfinished}",
+        "{}, {}, {}{unfinished}",
         recording.meta.created.strftime("%Y-%m-%d %H:%M"),
-        fact("kernel.name"),
         fact("kernel.release"),
         tickmark_render::count(rounds, "run")
     )

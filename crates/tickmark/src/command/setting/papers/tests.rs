@@ -35,7 +35,7 @@ fn table() -> String {
                 cell("place"),
                 cell("says"),
                 cell("here"),
-                cell("agreement")
+                cell("agreement").replace("not_claimed", "ours alone").replace('_', " ")
             );
         }
     }
