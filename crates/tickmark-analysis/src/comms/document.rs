@@ -60,8 +60,11 @@ pub fn document(all: &[Comms]) -> Option<Document> {
     let argument = |comms: &Comms, name: &str| comms.arguments.get(name).cloned().unwrap_or_default();
     let observed =
         || all.iter().enumerate().filter_map(|(at, comms)| Some((at, comms, comms.summary.as_ref().ok()?)));
+    let is_own = |comms: &Comms| comms.mtu == Some(PACKET) && argument(comms, "benchmark") == "comms2";
+    // Another priority is another table.
+    let class = observed().find(|(_, comms, _)| is_own(comms)).map(|(_, comms, _)| argument(comms, "class"));
     let latency = |(at, comms, observed): (usize, &Comms, &CommsSummary)| {
-        let own = comms.mtu == Some(PACKET) && argument(comms, "benchmark") == "comms2";
+        let own = is_own(comms) && class.as_ref() == Some(&argument(comms, "class"));
         let piece = observed.pieces.as_ref().and_then(|pieces| pieces.first());
         (own && observed.rows.len() >= 5).then(|| Latency {
             computes: argument(comms, "load"),
@@ -78,6 +81,9 @@ pub fn document(all: &[Comms]) -> Option<Document> {
         latencies.clear();
     }
     let long = |(_, comms, observed): (usize, &Comms, &CommsSummary)| {
+        if class.as_ref().is_some_and(|class| *class != argument(comms, "class")) {
+            return None;
+        }
         let rows = || observed.rows.iter().filter(|row| row.size >= LONG);
         let most = |cpu: usize| rows().filter_map(|row| row.loads.get(cpu)?.gaps).reduce(f64::max);
         let loads: Vec<f64> = (0..observed.cpus.len()).filter_map(most).collect();

@@ -16,8 +16,9 @@ pub(super) fn figure(recording: &Recording, quantity: MessageQuantity) -> Result
     let document = document(&all).ok_or("no benchmark of the document was measured")?;
     match quantity {
         MessageQuantity::StartDifference => start_difference(&document),
-        MessageQuantity::SmallBesideThread => small_beside(&all, "thread"),
-        MessageQuantity::SmallBesideProcess => small_beside(&all, "process"),
+        MessageQuantity::SmallBesideThread => smallest(&all, "load", ["none", "thread"]),
+        MessageQuantity::SmallBesideProcess => smallest(&all, "load", ["none", "process"]),
+        MessageQuantity::SmallAtOrdinaryPriority => smallest(&all, "class", ["fifo", "other"]),
         MessageQuantity::LongLoad => long_load(&all, &document),
         MessageQuantity::LoadOfHalf => load_of_half(&document),
         MessageQuantity::Product => {
@@ -55,13 +56,14 @@ fn beside<'a>(all: &'a [Comms], document: &Document, computes: &str) -> Result<&
     summary.ok_or_else(|| format!("the benchmark of figure 11 with {computes} was not measured"))
 }
 
-/// Launch against launch of the same round, of the smallest message.
-fn small_beside(all: &[Comms], computes: &str) -> Result<Figure, String> {
+/// Launch against launch of the same round, of the smallest message: the change from one value of a setting to another.
+fn smallest(all: &[Comms], setting: &str, values: [&str; 2]) -> Result<Figure, String> {
     let own = contrasts(all).into_iter().filter(|contrast| {
-        contrast.setting == "load" && contrast.values == ["none", computes] && contrast.figure == "median"
+        contrast.setting == setting && contrast.values == values && contrast.figure == "median"
     });
     let contrast = own.min_by_key(|contrast| contrast.size);
-    let contrast = contrast.ok_or_else(|| format!("too few launches with and without a {computes}"))?;
+    let contrast =
+        contrast.ok_or_else(|| format!("too few launches with {setting} {}", values.join(" and ")))?;
     let (ratio, interval) = contrast.comparison.change();
     let share = ratio.ok_or("no ratio")? - 1.0;
     Ok(interval.map_or(Figure::number(share), |i| {

@@ -224,6 +224,8 @@ pub enum MessageQuantity {
     SmallBesideThread,
     /// The same beside a process.
     SmallBesideProcess,
+    /// Time of the smallest message at ordinary priority beside a process, as a change against a real-time priority.
+    SmallAtOrdinaryPriority,
     /// Load of long messages beside a process, as a change against a thread.
     LongLoad,
     /// Load of packets over that of packets twice as long: all such pairs of Comms1 from 512 bytes on.

@@ -3,12 +3,12 @@
 use super::ministat;
 use crate::command::answers::Answers;
 use crate::error::Error;
-use tickmark_analysis::paper::{MeasuredGroup, Paper};
+use tickmark_analysis::paper::{ClaimUnit, MeasuredGroup, Paper};
 use tickmark_analysis::{comms, dose, scenario};
 use tickmark_drive::file::{self, ExperimentFile, Length};
 use tickmark_drive::lab::Report;
 use tickmark_render::paper::{Form, Place};
-use tickmark_render::plot::Drawing;
+use tickmark_render::plot::{Axis, Drawing, Plot};
 use tickmark_store::Recording;
 
 /// The experiment, and its machine where there is one.
@@ -93,18 +93,24 @@ pub(in crate::command) fn alone(recording: &Recording, report: Report) -> String
     }
 }
 
+/// The document's unit: cycles of 450 MHz.
+fn in_cycles(mut plot: Plot, setting: &str) -> Drawing {
+    if !setting.is_empty() {
+        plot.title = format!("{setting}; {}", plot.title);
+    }
+    plot.y = Axis::log("error in cycles of 450 MHz", |cycles| format!("{cycles:.0}"));
+    let points = plot.series.iter_mut().flat_map(|series| &mut series.points);
+    points.for_each(|(_, error)| *error = (*error * ClaimUnit::Cycles.scale()).max(1.0));
+    Drawing::Plot(plot)
+}
+
 /// Error against the number of the timer, a line for each strategy, a plot for each row: of the first setting, and of the others on the page.
 fn scenario_plots(group: &MeasuredGroup, place: Place) -> Vec<Form> {
     let drawings = |settings: std::ops::Range<usize>| -> Vec<Drawing> {
         let own = group.settings[settings.clone()].iter().zip(&group.recordings[settings]);
         let titled = own.flat_map(|(setting, recording)| {
             let plots = tickmark_render::scenario::plots(&scenario::read_scenarios(recording));
-            plots.into_iter().map(move |mut plot| {
-                if !setting.is_empty() {
-                    plot.title = format!("{setting}; {}", plot.title);
-                }
-                Drawing::Plot(plot)
-            })
+            plots.into_iter().map(move |plot| in_cycles(plot, setting))
         });
         titled.collect()
     };
