@@ -1,7 +1,7 @@
 //! Columns under each other.
 
 use anstyle::Style;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -152,8 +152,13 @@ pub(crate) fn wrapped_table(out: &mut String, rows: impl IntoIterator<Item = Vec
     for row in rows {
         table.add_row(row);
     }
-    table.column_iter_mut().for_each(|column| {
+    let last = heading.len().saturating_sub(1);
+    table.column_iter_mut().enumerate().for_each(|(number, column)| {
         column.set_padding((0, 2));
+        // A word of its own is never broken.
+        if number == last {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     });
     let bold = Style::new().bold();
     for (number, line) in table.lines().enumerate() {

@@ -173,8 +173,8 @@ impl MeasuredGroup {
     fn lost(&self, wanted: &Lost) -> Result<Figure, String> {
         let lost = |setting: &str| Ok::<_, String>(tick(self.setting(setting)?)?.lost);
         let [point, low, high] = lost(&wanted.setting)?;
-        let [less, _, _] = if wanted.minus.is_empty() { [0.0; 3] } else { lost(&wanted.minus)? };
-        let interval = Interval { low: low - less, high: high - less };
+        let [less, least, most] = if wanted.minus.is_empty() { [0.0; 3] } else { lost(&wanted.minus)? };
+        let interval = Interval { low: low - most, high: high - least };
         Ok(Figure::between(point - less, interval, Phases))
     }
 
@@ -192,7 +192,7 @@ impl MeasuredGroup {
             format!("{low:+.1} to {high:+.1} %")
         };
         let noise = if decided == 0 {
-            "none exceeds its own noise there".to_owned()
+            "none exceeds its own noise there (corrected for all columns)".to_owned()
         } else {
             format!("{explained} of the {decided} that exceed its noise match")
         };
@@ -221,6 +221,10 @@ fn change_of_line(line: &Line) -> Option<Figure> {
 
 /// The same without the run of each side that is farthest from its median: Welch's interval of the ratio of means.
 fn trimmed_change(line: &Line) -> Option<Figure> {
+    // Of three runs two would be left.
+    if line.values.iter().any(|values| values.len() < 4) {
+        return None;
+    }
     let [first, second] = line.values.each_ref().map(|values| without_farthest(values));
     let (ratio, i) = two::ratio(&first, &second, CONFIDENCE)?;
     Some(Figure::between(ratio - 1.0, Interval { low: i.low - 1.0, high: i.high - 1.0 }, Confidence))

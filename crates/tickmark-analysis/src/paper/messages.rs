@@ -23,8 +23,9 @@ pub(super) fn figure(recording: &Recording, quantity: MessageQuantity) -> Result
         MessageQuantity::LoadOfHalf => load_of_half(&document),
         MessageQuantity::Product => {
             let (low, high) = document.products.ok_or("Comms1 with a limit was not measured")?;
-            let middle = f64::midpoint(low, high);
-            Ok(Figure::between(middle, Interval { low, high }, IntervalKind::Quantities))
+            let figure =
+                Figure::between(f64::midpoint(low, high), Interval { low, high }, IntervalKind::Quantities);
+            Ok(Figure { words: Some(format!("{low:.0} to {high:.0}")), ..figure })
         }
         MessageQuantity::ProductRange => {
             let (low, high) = document.products.ok_or("Comms1 with a limit was not measured")?;

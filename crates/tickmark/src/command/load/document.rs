@@ -14,7 +14,7 @@ const DOCUMENT: &str = include_str!("../../../../../fixtures/lmbench/tqm860l-sum
 /// Which has it.
 const EXPERIMENT: &str = "clock-tick-100-vs-1000";
 /// Label of the document's per cents in the tables.
-const BESIDE: &str = "the document, 2005";
+const BESIDE: &str = "the document, by its runs";
 /// lmbench's ten tables of the recordings, with the document's rows of per cent and what it got from noise; and which of its
 /// differences are real, in a sentence.
 pub(in crate::command) fn tables(
@@ -57,21 +57,21 @@ pub(in crate::command) fn columns(
 fn beside(page: &mut lmbench::Page) -> Result<Vec<LmbenchColumn>, Error> {
     // A store of its own, gone when this ends: the document is imported like any file.
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
-    let (theirs, decided) = its_sides(folder.path())?;
+    let mut theirs = its_page(folder.path())?.tables;
     let mut columns: Vec<LmbenchColumn> = Vec::new();
-    let mut theirs = theirs.tables;
     for table in &mut page.tables {
         let Some(known) = theirs.iter().position(|other| other.title == table.title) else { continue };
         let systems = theirs.swap_remove(known).systems;
-        let Some(percents) = systems.get(1).and_then(|system| system.percent.as_ref()) else { continue };
+        let second =
+            systems.get(1).and_then(|second| Some((second.percent.as_ref()?, second.real.as_ref()?)));
+        let Some((percents, decided)) = second else { continue };
         for (index, column) in table.columns.iter().enumerate() {
             let here = table.systems.get(1).and_then(|system| system.percent.as_ref()?[index]);
             let known = columns.iter().any(|known| known.metric == column.metric);
             if let Some(document) =
                 percents[index].filter(|_| !known && !column.metric.starts_with("machine."))
             {
-                let decided = decided.iter().any(|metric| metric == column.metric);
-                let table = table.title.clone();
+                let (table, decided) = (table.title.clone(), decided[index]);
                 columns.push(LmbenchColumn { table, metric: column.metric, document, decided, here });
             }
         }
@@ -99,27 +99,24 @@ fn real_ones(besides: &[LmbenchColumn]) -> String {
     )
 }
 
-/// The document's page, with the metrics that its five runs a side tell apart.
-fn its_sides(folder: &std::path::Path) -> Result<(lmbench::Page, Vec<String>), Error> {
+/// The document's page; changes that its five runs a side tell apart, after correction for all of its columns, are marked as real.
+fn its_page(folder: &std::path::Path) -> Result<lmbench::Page, Error> {
     let store = crate::command::open(Some(folder.to_owned()))?;
     let texts = [("tqm860l-summary.txt".to_owned(), DOCUMENT.to_owned())];
     let (found, _) = tickmark_import::lmbench::read(&texts)
         .map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
     let ids = found.iter().map(|one| import::keep(&store, one, &one.host)).collect::<Result<Vec<_>, _>>()?;
-    let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
+    let read = || ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>();
+    let sides: Vec<Side> =
+        read()?.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
+    let options = CompareOptions::with_margin(0.01);
+    let compared = crate::command::compare::compared(&store, &sides, options, RowSelection::ALL)?;
+    let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
+    let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
+    let recordings = read()?;
     let models: Vec<Model> =
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
-    let page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false);
-    let sides: Vec<Side> =
-        recordings.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
-    let compared = crate::command::compare::compared(
-        &store,
-        &sides,
-        CompareOptions::with_margin(0.01),
-        RowSelection::ALL,
-    )?;
-    let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
-    Ok((page, changed.map(|line| line.metric.clone()).collect()))
+    Ok(lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &real, false))
 }
 
 /// Differences in the document that are not the tick's: its own runs do not separate the sides, or they do, but the tick, which takes the

@@ -45,7 +45,7 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
         }
         Some(file::ExperimentFile::Launched(from)) => return launched::experiment(store, options, &from),
         Some(file::ExperimentFile::Here(from)) => *from,
-        None if options.quick => {
+        None if options.quick && what.contains('=') => {
             return Err(Error::Usage(
                 "--quick is for an experiment in a file, which says what it leaves out".to_owned(),
             ));

@@ -37,8 +37,18 @@ fn last(entries: &[Entry], experiment: &str) -> Vec<(String, Vec<Id>)> {
     let own =
         |complete: bool| entries.iter().filter(move |entry| entry.runs_ok > 0 && entry.complete == complete);
     let has_whole = |experiment: &str| own(true).any(|entry| place(entry, experiment).is_some());
-    for entry in own(has_whole(experiment)) {
+    let whole = has_whole(experiment);
+    // Recordings of a few probes (`lab run NAME PROBE`) do not replace those of all.
+    let most = |machine: &str| {
+        let same =
+            own(whole).filter(|entry| place(entry, experiment).is_some_and(|(own, ..)| own == machine));
+        same.map(|entry| entry.metrics).max().unwrap_or(0)
+    };
+    for entry in own(whole) {
         let Some((machine, made, number)) = place(entry, experiment) else { continue };
+        if entry.metrics * 2 < most(machine) {
+            continue;
+        }
         let id = (number, entry.id.clone());
         match found.iter_mut().find(|newest| newest.machine == machine) {
             Some(newest) if newest.made == made => newest.ids.push(id),
