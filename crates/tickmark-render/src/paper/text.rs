@@ -8,6 +8,8 @@ use std::fmt::Write;
 use tickmark_analysis::paper::{Agreement, AnsweredClaim};
 
 const HEADING: Style = Style::new().bold();
+/// Below this width claims are no table.
+const NARROW: usize = 60;
 /// Where texts begin behind their names.
 const INDENT: usize = 12;
 
@@ -104,15 +106,23 @@ fn write_form(out: &mut String, form: &Form) {
     }
 }
 
-/// Each claim with our figure; the reason of a disagreement behind it.
+/// Each claim with our figure; the reason of a disagreement behind it. Columns where there is room for four.
 fn claims(out: &mut String, all: &[AnsweredClaim]) {
+    let here = |one: &AnsweredClaim| match (one.agreement, &one.claim.differs) {
+        (Agreement::Differs, Some(why)) => format!("{}: {why}", claim_figure(one)),
+        _ => claim_figure(one),
+    };
+    if crate::width() < NARROW {
+        for one in all {
+            let (claim, verdict) = (&one.claim, verdict(one.agreement));
+            let text = format!("{}: {}. Here ({verdict}): {}", claim.place, claim.says, here(one));
+            let _ = writeln!(out, "- {}", wrapped(&text, 2).join("\n").trim_start());
+        }
+        return;
+    }
     let heading = ["where", "the document", "here", ""].map(str::to_owned).to_vec();
     let row = |one: &AnsweredClaim| {
-        let mut here = claim_figure(one);
-        if let (Agreement::Differs, Some(why)) = (one.agreement, &one.claim.differs) {
-            here = format!("{here}: {why}");
-        }
-        vec![one.claim.place.clone(), one.claim.says.clone(), here, verdict(one.agreement).to_owned()]
+        vec![one.claim.place.clone(), one.claim.says.clone(), here(one), verdict(one.agreement).to_owned()]
     };
     wrapped_table(out, std::iter::once(heading).chain(all.iter().map(row)));
 }
