@@ -92,6 +92,7 @@ int64_t precision(void);
 int64_t stamp_cost(void);
 void align(const struct run *run);
 int stream(struct run *run, struct work *work);
+int received(struct run *run, const int ends[2], size_t piece);
 int curve(struct run *run, size_t largest, int (*point)(struct run *run, size_t size, struct work *work));
 void observed(struct run *run, const char *part);
 extern int lines_observed; /* by this process */

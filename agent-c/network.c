@@ -18,13 +18,21 @@
 #define MOST_OF_AN_ADDRESS 8000
 #define BUFFER (64 << 10)
 #define PIECE (128 << 10)
-#define STRETCH (4 << 20)
 
 /* A program number for users (RFC 5531, section 13), a call and its reply in words. */
 #define PROGRAM 0x20007469u
 #define CALL_BYTES 40
 #define REPLY_BYTES 24
 #define LAST 0x80000000u
+
+/* How much a socket holds each way; 0 leaves it to the system. */
+static int hold(int fd, int buffer)
+{
+	if (buffer && (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer) ||
+		       setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer)))
+		return failed("setsockopt");
+	return 0;
+}
 
 /* An address of 127.0.0.0/8 with a port that is free. */
 static int bound(int kind, uint32_t host, int buffer, struct sockaddr_in *address)
@@ -36,9 +44,8 @@ static int bound(int kind, uint32_t host, int buffer, struct sockaddr_in *addres
 	address->sin_addr.s_addr = htonl(host);
 	if (fd < 0)
 		return failed("socket");
-	if (buffer && (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer) ||
-		       setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer)))
-		return failed("setsockopt");
+	if (hold(fd, buffer))
+		return -1;
 	if (bind(fd, (struct sockaddr *)address, sizeof *address))
 		return failed("bind");
 	return getsockname(fd, (struct sockaddr *)address, &length) ? failed("getsockname") : fd;
@@ -57,9 +64,8 @@ static int connected(int listening, const struct sockaddr_in *to, int buffer, in
 	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
 	if (ends[0] < 0)
 		return failed("socket");
-	if (buffer && (setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer) ||
-		       setsockopt(ends[0], SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer)))
-		return failed("setsockopt");
+	if (hold(ends[0], buffer))
+		return -1;
 	if (connect(ends[0], (const struct sockaddr *)to, sizeof *to))
 		return failed("connect");
 	ends[1] = accept(listening, NULL, NULL);
@@ -294,41 +300,9 @@ int select_calls(struct run *run)
 	return stream(run, &work);
 }
 
-static int receive(struct work *work, long count)
-{
-	while (count--) {
-		while (work->at < STRETCH) {
-			ssize_t got = read(work->in, work->memory, PIECE);
-			if (got <= 0)
-				return failed("read");
-			work->at += (size_t)got;
-		}
-		work->at -= STRETCH;
-	}
-	return 0;
-}
-
-/* Reads 4 MiB of what a peer writes, 128 KiB at a time; the sockets' buffers are fixed. */
+/* 128 KiB at a time; the sockets' buffers are fixed. */
 int tcp_bandwidth(struct run *run)
 {
-	struct work work = { .body = receive, .bytes = STRETCH };
 	int ends[2];
-	pid_t pid;
-	if (tcp_pair(BUFFER, ends))
-		return -1;
-	work.memory = room(PIECE);
-	if (!work.memory)
-		return failed("mmap");
-	pid = fork();
-	if (pid < 0)
-		return failed("fork");
-	if (!pid) {
-		close(ends[0]);
-		while (write(ends[1], work.memory, PIECE) > 0)
-			;
-		_exit(0);
-	}
-	close(ends[1]);
-	work.in = ends[0];
-	return stream(run, &work);
+	return tcp_pair(BUFFER, ends) ? -1 : received(run, ends, PIECE);
 }

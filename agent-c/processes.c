@@ -166,11 +166,12 @@ int context_switch(struct run *run)
 	return stream(run, &work) || stream(run, &alone) ? -1 : 0;
 }
 
+/* `length` bytes at a time. */
 static int receive(struct work *work, long count)
 {
 	while (count--) {
 		while (work->at < STRETCH) {
-			ssize_t got = read(work->in, work->memory, PIECE);
+			ssize_t got = read(work->in, work->memory, work->length);
 			if (got <= 0)
 				return failed("read");
 			work->at += (size_t)got;
@@ -180,15 +181,12 @@ static int receive(struct work *work, long count)
 	return 0;
 }
 
-/* Reads 4 MB of what a peer writes, 64 KB at a time. */
-int pipe_bandwidth(struct run *run)
+/* Reads 4 MiB of what a peer writes to the other end, a piece at a time. */
+int received(struct run *run, const int ends[2], size_t piece)
 {
-	struct work work = { .body = receive, .bytes = STRETCH };
-	int ends[2];
+	struct work work = { .body = receive, .bytes = STRETCH, .length = piece };
 	pid_t pid;
-	if (strstr(run->probe, "unix") ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends))
-		return failed("pipe");
-	work.memory = room(PIECE);
+	work.memory = room(piece);
 	if (!work.memory)
 		return failed("mmap");
 	pid = fork();
@@ -196,11 +194,19 @@ int pipe_bandwidth(struct run *run)
 		return failed("fork");
 	if (!pid) {
 		close(ends[0]);
-		while (write(ends[1], work.memory, PIECE) > 0)
+		while (write(ends[1], work.memory, piece) > 0)
 			;
 		_exit(0);
 	}
 	close(ends[1]);
 	work.in = ends[0];
 	return stream(run, &work);
+}
+
+int pipe_bandwidth(struct run *run)
+{
+	int ends[2];
+	if (strstr(run->probe, "unix") ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends))
+		return failed("pipe");
+	return received(run, ends, PIECE);
 }

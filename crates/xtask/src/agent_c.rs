@@ -4,13 +4,16 @@ use crate::{Result, shell};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Lines: 1,800 before the network, which took 300.
+const MOST: usize = 2_150;
+
 /// The agent in C: standard, without a warning, and no longer than it says.
 pub(crate) fn check() -> Result<()> {
     let sources = sources()?;
     let text = sources.iter().map(std::fs::read_to_string).collect::<std::io::Result<String>>();
     let lines = text.map_err(|e| e.to_string())?.lines().count();
-    println!("agent-c: {lines} lines of at most 1800 in {} files", sources.len());
-    if lines > 1800 {
+    println!("agent-c: {lines} lines of at most {MOST} in {} files", sources.len());
+    if lines > MOST {
         return Err(format!("agent-c has {lines} lines"));
     }
     for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {
