@@ -89,6 +89,18 @@ pub(super) fn agreement(report: &PaperReport<'_>) -> String {
     parts.join(", ")
 }
 
+/// Why claims differ, where that is known: the first reasons.
+pub(super) fn reasons(report: &PaperReport<'_>) -> Option<String> {
+    let differing = report.claims.iter().filter(|one| one.agreement == Agreement::Differs);
+    let mut all: Vec<&str> = differing.filter_map(|one| one.claim.differs.as_deref()).collect();
+    all.dedup();
+    all.truncate(REASONS);
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Reasons that stand in the answer.
+const REASONS: usize = 2;
+
 /// A verb behind a number.
 fn verb(count: usize, verb: &str) -> String {
     if count == 1 { format!("{verb}s") } else { verb.to_owned() }

@@ -1,6 +1,6 @@
 //! A document as text for a person: five lines of answer, its claims, its tables, what cannot be had, details.
 
-use super::figures::{agreement, claim_figure, found_here, verdict};
+use super::figures::{agreement, claim_figure, found_here, reasons, verdict};
 use super::{Form, PaperReport, Place, duration};
 use crate::grid::{definitions, wrapped, wrapped_table};
 use anstyle::Style;
@@ -13,16 +13,17 @@ const NARROW: usize = 60;
 /// Where texts begin behind their names.
 const INDENT: usize = 12;
 
-/// Question, the document's answer, ours, and whether they agree.
+/// Question, the document's answer, ours, whether they agree, and why not where that is known.
 #[must_use]
 pub fn answer_lines(report: &PaperReport<'_>) -> Vec<(&'static str, String)> {
     let paper = report.paper;
-    vec![
+    let lines = vec![
         ("asks", paper.question.clone()),
         ("found", format!("{} ({}, {})", paper.answer, paper.author, paper.year)),
         ("here", found_here(report)),
         ("agrees", agreement(report)),
-    ]
+    ];
+    lines.into_iter().chain(reasons(report).map(|reasons| ("why", reasons))).collect()
 }
 
 /// Everything that is known of it.
