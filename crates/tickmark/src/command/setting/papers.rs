@@ -52,34 +52,38 @@ pub(in crate::command) fn run(
         tickmark_render::count(paper.experiments.len() as u32, "experiment"),
         tickmark_render::paper::duration(minutes)
     );
-    let mut code = Code::Done;
-    let mut failures = Vec::new();
+    let (mut code, mut measured, mut failure) = (Code::Done, false, None);
     for (number, experiment) in paper.experiments.iter().enumerate() {
+        // The others are measured all the same.
+        say(failure.take());
         anstream::eprintln!("{} of {}: {experiment}", number + 1, paper.experiments.len());
         match measure::measure(store, experiment, length, options) {
-            Ok(one) => code = code.worse(one),
-            // The others are measured all the same.
-            Err(error) => {
-                if paper.experiments.len() > 1 {
-                    anstream::eprintln!("tickmark: {experiment}: {error}");
-                }
-                failures.push(error);
-            }
+            Ok(one) => (code, measured) = (code.worse(one), true),
+            Err(error) => (code, failure) = (code.worse(Code::Partly), Some((experiment, error))),
         }
         if crate::progress::is_interrupted() {
             code = code.worse(Code::Partly);
             break;
         }
     }
-    if failures.len() == paper.experiments.len() {
-        return Err(failures.remove(0));
+    // What earlier recordings showed is no answer to this.
+    if let Some((_, error)) = failure.take_if(|_| !measured) {
+        return Err(error);
     }
+    say(failure);
     let shown = Answered::from_store(store, name, paper)?;
     match options.format {
         CompareFormat::Json => crate::command::print_page(&PaperPage::new(&shown.report()))?,
         _ => crate::command::print(&tickmark_render::paper::text(&shown.report()))?,
     }
-    Ok(if failures.is_empty() { code } else { code.worse(Code::Partly) })
+    Ok(code)
+}
+
+/// Why an experiment of several was not measured.
+fn say(failure: Option<(&String, Error)>) {
+    if let Some((experiment, error)) = failure {
+        anstream::eprintln!("tickmark: {experiment}: {error}");
+    }
 }
 
 /// `tickmark experiments`: lists the documents, or shows one from its last recordings.

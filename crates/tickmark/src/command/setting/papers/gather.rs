@@ -34,8 +34,10 @@ struct Newest {
 fn last(entries: &[Entry], experiment: &str) -> Vec<(String, Vec<Id>)> {
     let mut found: Vec<Newest> = Vec::new();
     // What is under way, or was ended, is shown where there is nothing else.
-    let own =
-        |complete: bool| entries.iter().filter(move |entry| entry.runs_ok > 0 && entry.complete == complete);
+    let own = |complete: bool| {
+        let is_own = move |entry: &&Entry| entry.runs_ok > 0 && !entry.imported && entry.complete == complete;
+        entries.iter().filter(is_own)
+    };
     let has_whole = |experiment: &str| own(true).any(|entry| place(entry, experiment).is_some());
     let whole = has_whole(experiment);
     // Recordings of a few probes (`lab run NAME PROBE`) do not replace those of all.
