@@ -1,6 +1,6 @@
 //! The documents: what there is, and what is said before one is measured.
 
-use crate::bench::{Bench, out, page_of, refused};
+use crate::bench::{Bench, err, out, page_of, refused};
 
 const NAMES: [&str; 5] =
     ["clock-tick-100-vs-1000", "timecounter-cost", "apic-timer-module", "hz-and-http", "processor-load"];
@@ -31,4 +31,17 @@ fn a_document_that_was_not_measured_names_the_command_that_does() {
     refused(&bench.run(&["experiments", "hz-and-htp"]), 2, &["did you mean hz-and-http"]);
     refused(&bench.run(&["experiment", "slack=50us,1ns", "timer", "--quick"]), 2, &["--quick"]);
     refused(&bench.run(&["experiment", "tick-modes", "--quick"]), 2, &["[quick]"]);
+}
+
+/// Each experiment names what it lacks, the last as the error; nothing is shown as if it had been measured now.
+#[test]
+fn without_qemu_each_experiment_says_what_brings_it_and_no_answer_is_shown() {
+    let bench = Bench::new();
+    let mut command = bench.command(&["experiment", "clock-tick-100-vs-1000", "--quick"]);
+    let output = command.env("PATH", bench.store()).output().unwrap();
+    assert_eq!((output.status.code(), out(&output)), (Some(1), String::new()));
+    let said = err(&output);
+    for package in ["apt-get install qemu-system-ppc", "apt-get install qemu-system-x86"] {
+        assert_eq!(said.matches(package).count(), 1, "{said}");
+    }
 }
