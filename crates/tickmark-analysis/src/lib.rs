@@ -42,6 +42,7 @@ pub mod paper;
 pub mod report;
 pub mod sample;
 pub mod scenario;
+pub mod versus;
 pub mod wakes;
 pub mod what_if;
 

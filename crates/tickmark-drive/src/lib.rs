@@ -28,6 +28,7 @@ mod journal;
 pub mod knob;
 pub mod lab;
 pub mod plan;
+pub mod runner;
 mod setting_file;
 mod shell;
 pub mod target;

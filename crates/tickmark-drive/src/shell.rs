@@ -2,6 +2,7 @@
 
 use crate::Control;
 use crate::Error;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tickmark_process::{Child, End, Until, finish};
@@ -32,9 +33,21 @@ impl Run<'_> {
         &self,
         before: impl FnOnce() -> Result<(), Error> + Send + 'static,
     ) -> Result<CommandResult, Error> {
+        self.run_in(None, before)
+    }
+
+    /// The same in a folder.
+    pub(crate) fn run_in(
+        &self,
+        folder: Option<&Path>,
+        before: impl FnOnce() -> Result<(), Error> + Send + 'static,
+    ) -> Result<CommandResult, Error> {
         let failed = |what: String| Error::Refused(format!("`{}` {what}", self.command));
         let mut shell = Command::new("sh");
         shell.args(["-c", self.command]);
+        folder.iter().for_each(|folder| {
+            shell.current_dir(folder);
+        });
         shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = Child::start_after(shell, before)?
             .map_err(|error| failed(format!("cannot be started: {error}")))?;

@@ -45,6 +45,7 @@ pub mod recordings;
 pub mod report;
 pub mod running_wakes;
 pub mod scenario;
+pub mod versus;
 pub mod wakes;
 pub mod what_if;
 

@@ -34,6 +34,7 @@ pub mod plan;
 mod quantile;
 pub mod rank;
 pub mod rare;
+pub mod sequential;
 pub mod series;
 pub mod states;
 pub mod student;

@@ -6,7 +6,7 @@ mod order;
 mod sides;
 
 pub use family::{Family, Test};
-pub use looks::part;
+pub use looks::Looks;
 pub use order::{Order, Withheld, is_sorted};
 pub use sides::Sides;
 
@@ -146,8 +146,7 @@ pub fn compare(families: &[Family<'_>], rule: Rule) -> Vec<Vec<Option<Comparison
     };
     let own = families.iter().zip(&chances);
     own.map(|(family, chances)| {
-        let ended = looks::ended(family.early);
-        let parts = [part(family.looks, family.early), looks::next(family.looks), ended];
+        let parts = [family.looks.part(), family.looks.next(), family.looks.of_intervals()];
         family.figures.iter().zip(chances).map(|figure| one(figure, parts)).collect()
     })
     .collect()

@@ -47,6 +47,9 @@ pub struct Arm {
     pub number: u32,
     /// Runs at the first setting before the blocks began.
     pub pilot: bool,
+    /// After how many blocks it is looked at, and ends if it is decided; empty where it is looked at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
 }
 
 /// Why a recording cannot be resumed here.

@@ -15,6 +15,7 @@
 mod catalogue;
 mod environment;
 mod event;
+mod execution;
 mod histogram;
 mod line;
 pub mod links;
@@ -36,6 +37,7 @@ pub use event::{
     Event, Hello, ImportedFrom, Instrument, Observed, Outcome, Part, Reason, Refusal, RefusalKind, Segment,
     Settled, StampClock, Started,
 };
+pub use execution::{COUNTERS, Execution, ExecutionEnd, ExecutionReply, ExecutionRequest, OutputTarget};
 pub use histogram::Histogram;
 pub use line::{Glance, LineContent};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};

@@ -91,6 +91,8 @@ vocabulary! {
         Arithmetic = "arithmetic",
         /// Properties of the processor: clock rate, TLB, cache line, parallel loads.
         Machine = "machine",
+        /// Commands of the user: their time, memory, faults, bytes.
+        Command = "command",
         /// Probes that misbehave on purpose, to prove the limits; part of no suite.
         Selftest = "selftest",
     }
@@ -113,6 +115,7 @@ impl Group {
             Self::Timestamp => "timestamp",
             Self::Arithmetic => "arithmetic",
             Self::Machine => "machine",
+            Self::Command => "command",
             Self::Selftest => "selftest",
             Self::Other(word) => word.as_str(),
         }
@@ -134,6 +137,7 @@ impl Group {
             Self::Timestamp => "Time stamp arithmetic",
             Self::Arithmetic => "Processor arithmetic",
             Self::Machine => "Machine",
+            Self::Command => "Commands",
             Self::Selftest => "Self-test",
             Self::Other(word) => word.as_str(),
         }

@@ -105,6 +105,14 @@ pub const BILL_UNWATCHED: &str = "bill.unwatched.time";
 pub const SLEEP: &str = "timer.clock_nanosleep.late";
 /// How far the clocks of two CPUs are apart.
 pub const BETWEEN_CPUS: &str = "clock.monotonic.between_cpus";
+/// A command of the user: a probe, and the name of its runs.
+pub const COMMAND: &str = "command";
+/// What starting an empty process takes, just before a command runs.
+pub const COMMAND_START: &str = "command.start";
+/// How long a command runs without that.
+pub const COMMAND_NET: &str = "command.net";
+/// The code that it ends with.
+pub const COMMAND_CODE: &str = "command.code";
 /// How long a command of the user runs.
 pub const COMMAND_TIME: &str = "command.time";
 /// The number that it prints.

@@ -23,6 +23,7 @@ mod sql;
 mod stat;
 mod timers;
 mod values;
+pub(crate) mod versus;
 mod watch;
 
 pub(crate) use bill::Bill;
@@ -56,6 +57,7 @@ use tickmark_wire::{Deny, Nanos, Priority};
 pub(crate) use timers::{ScenarioOutput, Timers};
 pub(crate) use values::{Cpus, Goal, LimitValue};
 use values::{cpu, deny, duration, share};
+pub(crate) use versus::Versus;
 pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 
 /// Where the environment says that recordings are kept.
@@ -109,6 +111,9 @@ pub(crate) enum Command {
     /// Interleaved A/B of a system setting, restored afterwards
     #[command(after_help = EXPERIMENT_EXAMPLES)]
     Experiment(Experiment),
+    /// Two commands or more, interleaved: which is faster, by how much, how sure
+    #[command(after_help = versus::VERSUS_EXAMPLES)]
+    Versus(Box<Versus>),
     /// Five documents on timekeeping and communication: what each asks and found, and what was found here
     #[command(after_help = EXPERIMENTS_EXAMPLES)]
     Experiments(Experiments),

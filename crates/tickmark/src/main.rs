@@ -24,8 +24,12 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     // Before anything else is set up: a run's process starts here too, and should be small.
-    if arguments.next().is_some_and(|first| first == "agent") {
+    let first = arguments.next().unwrap_or_default();
+    if first == "agent" {
         return tickmark_agent::main(arguments, &["agent"]);
+    }
+    if first == tickmark_drive::runner::NAME {
+        return tickmark_drive::runner::serve();
     }
     if let Some((flavour, rest)) = stat::compat::requested_ministat(std::env::args_os().skip(1)) {
         return exit(stat::compat::run(flavour, &rest));

@@ -2,7 +2,8 @@
 
 use super::side::Side;
 use std::collections::BTreeSet;
-use tickmark_stats::verdict::{Family, Sides, part};
+use tickmark_stats::sequential;
+use tickmark_stats::verdict::{Family, LEVEL, Looks, Sides};
 use tickmark_store::{Arm, Recording, Status};
 use tickmark_wire::ImportedFrom;
 
@@ -16,7 +17,7 @@ pub enum Unit {
 }
 
 /// The unit of inference that the recordings allow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Basis {
     /// Counts of instructions: nothing varies but where in the tick a boot begins, and each such phase is a pair.
     Phases {
@@ -33,6 +34,8 @@ pub enum Basis {
         looks: Vec<usize>,
         /// True if it ended before all planned blocks were made.
         early: bool,
+        /// Of the level that each look has, where the looks were planned: it ended at the first that decided.
+        share: Option<f64>,
     },
     /// Each recording is an occasion.
     Recordings {
@@ -88,13 +91,21 @@ impl Basis {
             && first.experiment == second.experiment
             && first.number != second.number
         {
+            let mut parts = [base, other].into_iter().flat_map(|side| &side.recordings);
+            let early = parts.any(|one| one.runs.iter().any(|run| run.status == Status::Open));
+            if !first.looks.is_empty() {
+                let made = base.recordings.iter().map(blocks).max().unwrap_or(0);
+                let planned: Vec<usize> = first.looks.iter().map(|look| *look as usize).collect();
+                let share = Some(sequential::share(&planned, LEVEL));
+                let looks = planned.into_iter().filter(|look| *look < made).collect();
+                return Self::Blocks { experiment: first.experiment, knob: first.knob, looks, early, share };
+            }
             // A part that ended before its first block was no look.
             let mut made: Vec<usize> = base.recordings.iter().map(blocks).filter(|made| *made > 0).collect();
             made.dedup();
             made.pop();
-            let mut parts = [base, other].into_iter().flat_map(|side| &side.recordings);
-            let early = parts.any(|one| one.runs.iter().any(|run| run.status == Status::Open));
-            return Self::Blocks { experiment: first.experiment, knob: first.knob, looks: made, early };
+            let (experiment, knob) = (first.experiment, first.knob);
+            return Self::Blocks { experiment, knob, looks: made, early, share: None };
         }
         if unit == Unit::Run {
             return Self::Asked;
@@ -127,18 +138,23 @@ impl Basis {
 
     /// Figures that are judged together: an experiment can get more blocks, and single recordings are judged by earlier ones.
     pub(super) fn family<'a>(&'a self, figures: Vec<Sides<'a>>, earlier: Vec<f64>) -> Family<'a> {
+        Family { looks: self.looks(), earlier, ..Family::once(figures) }
+    }
+
+    fn looks(&self) -> Looks<'_> {
         match self {
-            Self::Blocks { looks, early, .. } => {
-                Family { figures, looks: Some(looks), early: *early, earlier }
+            Self::Blocks { looks: before, share: Some(share), .. } => {
+                Looks::Planned { before, share: *share }
             }
-            _ => Family { earlier, ..Family::once(figures) },
+            Self::Blocks { looks: before, early, .. } => Looks::Added { before, early: *early },
+            _ => Looks::Once,
         }
     }
 
     /// Share of the planned blocks that a resumable experiment has; none for other recordings.
     pub(super) fn part(&self) -> Option<f64> {
         match self {
-            Self::Blocks { looks, early, .. } => Some(part(Some(looks), *early)),
+            Self::Blocks { .. } => Some(self.looks().part()),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! An experiment as it is to be carried out.
 
 use super::outcome::Outcome;
+use super::program::Program;
 use crate::knob::{Knob, Turned};
 use crate::lab::Report;
 use std::ops::RangeInclusive;
@@ -21,6 +22,10 @@ pub struct Experiment {
     pub probes: Vec<Offer>,
     /// Commands whose numbers are kept beside it.
     pub outcomes: Vec<Outcome>,
+    /// The command that each setting is about, with all that the kernel says of it; none for an experiment on probes.
+    pub programs: Vec<Program>,
+    /// After how many blocks it is looked at, and ends if it is decided; empty where it is looked at once.
+    pub looks: Vec<u32>,
     /// How often each setting is measured.
     pub blocks: u32,
     /// Longest measuring time of one setting in a block.

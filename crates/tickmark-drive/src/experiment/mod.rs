@@ -2,9 +2,11 @@
 
 mod definition;
 mod outcome;
+mod program;
 mod run;
 mod sides;
 
 pub use definition::{Added, Experiment, ExperimentRequest};
 pub use outcome::{Outcome, OutcomeSource};
+pub use program::{Extraction, Finder, Program, Trial, run_command};
 pub use run::{Guard, Halt, not_restored};

@@ -1,19 +1,22 @@
 //! Carries an experiment out: sets, measures, reads back, keeps.
 
 use super::definition::Experiment;
+use super::program::Trial;
 use super::sides::{Side, kernel_of};
 use crate::control::ProgressEvent;
 use crate::journal::Journal;
 use crate::knob::{SettingTarget, set_slack};
+use crate::runner::Runner;
 use crate::{Control, Error, Target, ThisMachine};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::Instant;
 use tickmark_store::{Id, Store};
 use tickmark_wire::{
-    Event, Hello, Nanos, Observations, Observed, Part, Plan, Printed, Reason, RunId, RunPlan, Settings,
-    Started, Values,
+    Event, Execution, ExecutionRequest, Hello, Nanos, Observations, Observed, Part, Plan, Printed, Reason,
+    RunId, RunPlan, Settings, Started, Values, names,
 };
 
 /// Why it ended.
@@ -21,7 +24,7 @@ use tickmark_wire::{
 pub enum Halt {
     /// All blocks were made.
     Done,
-    /// The intervals are as narrow as was asked for.
+    /// The intervals are as narrow as was asked for, or all is decided.
     Narrow,
     /// The time is over.
     Budget,
@@ -36,9 +39,24 @@ pub struct Guard<'a> {
     journal: RefCell<Journal>,
     slack: i32,
     restored: bool,
+    /// What runs commands, once one was run.
+    runner: RefCell<Option<Runner>>,
 }
 
 impl Guard<'_> {
+    /// Runs a command.
+    pub(super) fn execute(
+        &self,
+        request: &ExecutionRequest,
+        control: &Control,
+    ) -> Result<Vec<Execution>, Error> {
+        let mut runner = self.runner.borrow_mut();
+        if runner.is_none() {
+            *runner = Some(Runner::start()?);
+        }
+        runner.as_mut().map_or(Ok(Vec::new()), |runner| runner.run(request, control))
+    }
+
     fn set(&self, number: usize) -> Result<(), Error> {
         let knob = &self.experiment.knob;
         self.journal.borrow_mut().push(knob.undo_setting(number))?;
@@ -88,8 +106,14 @@ impl Experiment {
     ) -> Result<(T, Option<Error>), E> {
         let journal = Journal::begin(store.root(), &self.knob.targets(), || self.knob.undo())?;
         let slack = tickmark_probe::sys::host::slack();
-        let mut guard =
-            Guard { experiment: self, control, journal: RefCell::new(journal), slack, restored: false };
+        let mut guard = Guard {
+            experiment: self,
+            control,
+            journal: RefCell::new(journal),
+            slack,
+            restored: false,
+            runner: RefCell::default(),
+        };
         let result = work(&guard);
         let restored = guard.restore().err();
         match (result, restored) {
@@ -113,6 +137,27 @@ impl Experiment {
             made.and(left)?;
         }
         Ok(())
+    }
+
+    /// Runs the command of a setting once, under the setting, before anything is measured.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn trial(&self, guard: &Guard<'_>, number: usize, control: &Control) -> Result<Trial, Error> {
+        let settings = self.given(number);
+        let tried = guard.set(number).and_then(|()| {
+            self.programs[number].trial(guard, &settings, self.joins(number).as_deref(), control)
+        });
+        let left = guard.leave(number);
+        tried.and_then(|trial| left.map(|()| trial))
+    }
+
+    /// The cgroup's list of processes that what is measured joins.
+    fn joins(&self, number: usize) -> Option<PathBuf> {
+        match self.knob.place(number) {
+            SettingTarget::Here { joins } => joins,
+            SettingTarget::Booted(_) => None,
+        }
     }
 
     fn check(&self, setting: &str, hello: Option<&Hello>) -> Result<(), Error> {
@@ -229,7 +274,7 @@ impl Experiment {
         cpu: &mut Option<u32>,
         control: &Control,
     ) -> Result<(), Error> {
-        let made = guard.set(number).and_then(|()| self.measure(side, number, block, cpu, control));
+        let made = guard.set(number).and_then(|()| self.measure(guard, side, number, block, cpu, control));
         if let Err(error) = &made {
             // What was measured under another setting than this is no figure of it.
             let own: Vec<RunId> =
@@ -243,6 +288,7 @@ impl Experiment {
 
     fn measure(
         &self,
+        guard: &Guard<'_>,
         side: &mut Side,
         number: usize,
         block: u32,
@@ -257,14 +303,24 @@ impl Experiment {
             settings.phase = place.phase(block, self.blocks);
         }
         let own = side.plan.runs.iter().filter(|run| run.round == block).cloned();
-        let (commands, runs): (Vec<RunPlan>, Vec<RunPlan>) =
-            own.partition(|run| self.outcomes.iter().any(|outcome| outcome.name == run.probe.as_str()));
+        let is_program = |run: &RunPlan| !self.programs.is_empty() && run.probe.as_str() == names::COMMAND;
+        let (programs, own): (Vec<RunPlan>, Vec<RunPlan>) = own.partition(is_program);
+        let (commands, runs): (Vec<RunPlan>, Vec<RunPlan>) = own
+            .into_iter()
+            .partition(|run| self.outcomes.iter().any(|outcome| outcome.name == run.probe.as_str()));
         let mut hello = None;
-        if !runs.is_empty() {
+        // Without probes the agent says once how the machine is.
+        let unknown = !programs.is_empty() && !side.is_described;
+        side.is_described = true;
+        if !runs.is_empty() || unknown {
             let plan = Plan { settings: settings.clone(), metrics: side.plan.metrics.clone(), runs };
             let said = self.probes(side, number, block, &plan, control)?;
             *cpu = turned.map_or(Some(said.settled.cpu), |_| *cpu);
             hello = Some(said);
+        }
+        let turned_settings = self.knob.settings(setting, &self.measured);
+        for run in programs {
+            self.program(guard, side, number, &run, &turned_settings, control)?;
         }
         for run in commands {
             if control.stopped() {
@@ -317,6 +373,26 @@ impl Experiment {
         Ok(said)
     }
 
+    /// Runs the command of the setting, and keeps all that is said of it.
+    fn program(
+        &self,
+        guard: &Guard<'_>,
+        side: &mut Side,
+        number: usize,
+        run: &RunPlan,
+        settings: &Settings,
+        control: &Control,
+    ) -> Result<(), Error> {
+        side.writer.write(&started(run))?;
+        let joins = self.joins(number);
+        let (events, failed) = self.programs[number].run(guard, run, settings, joins.as_deref(), control)?;
+        if control.stopped() {
+            return Ok(());
+        }
+        events.iter().try_for_each(|event| side.writer.write(event))?;
+        failed.map_or(Ok(()), |why| Err(Error::Refused(why)))
+    }
+
     /// Runs a command and keeps its number as it keeps a probe's.
     fn outcome(
         &self,
@@ -329,22 +405,8 @@ impl Experiment {
         let Some(outcome) = self.outcomes.iter().find(|outcome| outcome.name == run.probe.as_str()) else {
             return Ok(());
         };
-        let joins = match self.knob.place(number) {
-            SettingTarget::Here { joins } => joins,
-            SettingTarget::Booted(_) => None,
-        };
-        let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let started = Started {
-            run: run.id,
-            round: run.round,
-            probe: run.probe.clone(),
-            arguments: run.arguments.clone(),
-            gives: run.gives.clone(),
-            at: Nanos::from(at),
-            monotonic: None,
-        };
-        side.writer.write(&Event::Started(started))?;
-        let event = match outcome.run(settings, joins.as_deref(), control) {
+        side.writer.write(&started(run))?;
+        let event = match outcome.run(settings, self.joins(number).as_deref(), control) {
             Ok(Printed { value, step }) => Event::Observed(Observed {
                 run: run.id,
                 metric: run.probe.clone(),
@@ -356,4 +418,18 @@ impl Experiment {
         };
         Ok(side.writer.write(&event)?)
     }
+}
+
+/// That a run of this program begins.
+fn started(run: &RunPlan) -> Event {
+    let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Event::Started(Started {
+        run: run.id,
+        round: run.round,
+        probe: run.probe.clone(),
+        arguments: run.arguments.clone(),
+        gives: run.gives.clone(),
+        at: Nanos::from(at),
+        monotonic: None,
+    })
 }

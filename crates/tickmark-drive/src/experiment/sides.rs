@@ -2,6 +2,7 @@
 
 use super::definition::Experiment;
 use super::outcome::Outcome;
+use super::program::Program;
 use crate::Error;
 use crate::knob::SettingTarget;
 use crate::target::{FILE, MODULE};
@@ -19,6 +20,8 @@ pub(super) struct Side {
     pub(super) writer: Writer,
     /// Which kernel its first boot had, where it is booted.
     pub(super) kernel: Option<String>,
+    /// True if an agent said how the machine is.
+    pub(super) is_described: bool,
 }
 
 /// Identity of what was booted: the kernel, and the files and modules that a guest has beside it.
@@ -105,7 +108,7 @@ impl Experiment {
             };
             first = first.min((1..=rounds).find(|round| !whole(*round)).unwrap_or(first));
             let kernel = recording.sessions.first().map(|hello| kernel_of(&hello.environment));
-            sides.push(Side { id: id.clone(), plan, writer, kernel });
+            sides.push(Side { id: id.clone(), plan, writer, kernel, is_described: true });
         }
         Ok((sides, first))
     }
@@ -131,11 +134,16 @@ impl Experiment {
             metrics = one.metrics;
             let command =
                 |outcome: &Outcome| RunPlan::new(RunId(0), round, Name::new(&outcome.name), Nanos::ZERO);
-            for run in one.runs.into_iter().chain(self.outcomes.iter().map(command)) {
+            let program = number.and_then(|number| self.programs.get(number));
+            let program = program.map(|program| program.planned(round, random));
+            for run in one.runs.into_iter().chain(self.outcomes.iter().map(command)).chain(program) {
                 runs.push(RunPlan { id: RunId(runs.len() as u32), round, ..run });
             }
         }
         metrics.extend(self.outcomes.iter().map(Outcome::metric));
+        metrics.extend(
+            number.and_then(|number| self.programs.get(number)).map(Program::metrics).into_iter().flatten(),
+        );
         let settings = number.map_or_else(|| self.measured.clone(), |number| self.given(number));
         let plan = Plan { settings, metrics, runs };
         let meta = Meta {
@@ -152,11 +160,12 @@ impl Experiment {
                 setting: setting.to_owned(),
                 number: number.map_or(0, |number| number as u32),
                 pilot: number.is_none(),
+                looks: if number.is_some() { self.looks.clone() } else { Vec::new() },
             }),
             target: None,
         };
         let writer = store.create(&meta)?;
-        Ok(Side { id: meta.id, plan, writer, kernel: None })
+        Ok(Side { id: meta.id, plan, writer, kernel: None, is_described: false })
     }
 }
 

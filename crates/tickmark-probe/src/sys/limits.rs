@@ -233,6 +233,18 @@ pub fn wait_readable(fds: [BorrowedFd<'_>; 2], timeout: Nanos) -> Result<[bool; 
     wait_until(fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)), timeout)
 }
 
+/// Which of some descriptors can be read, once one of them can or `timeout` has passed.
+///
+/// # Errors
+/// Those of poll(2) but EINTR.
+#[cfg(feature = "whole")]
+pub fn readable(fds: &[BorrowedFd<'_>], timeout: Nanos) -> Result<Vec<bool>, CallError> {
+    let mut polled: Vec<PollFd<'_>> =
+        fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    poll(&mut polled, timeout)?;
+    Ok(polled.iter().map(|polled| !polled.revents().is_empty()).collect())
+}
+
 /// Waits until a descriptor can be read, nobody can read what is written to another one, or `timeout` has passed; says which.
 ///
 /// # Errors
@@ -247,11 +259,20 @@ pub fn wait_readable_or_unread(
 }
 
 fn wait_until(mut polled: [PollFd<'_>; 2], timeout: Nanos) -> Result<[bool; 2], CallError> {
+    poll(&mut polled, timeout)?;
+    Ok(polled.map(|polled| !polled.revents().is_empty()))
+}
+
+/// poll(2), where an interrupted call found nothing.
+fn poll(polled: &mut [PollFd<'_>], timeout: Nanos) -> Result<(), CallError> {
     let timeout = timeout.get().max(0);
     let timeout = Timespec { tv_sec: timeout / 1_000_000_000, tv_nsec: timeout % 1_000_000_000 };
-    match rustix::event::poll(&mut polled, Some(&timeout)) {
-        Err(Errno::INTR) => Ok([false; 2]),
-        other => other.map_err(named("poll")).map(|_| polled.map(|polled| !polled.revents().is_empty())),
+    match rustix::event::poll(polled, Some(&timeout)) {
+        Err(Errno::INTR) => {
+            polled.iter_mut().for_each(PollFd::clear_revents);
+            Ok(())
+        }
+        other => other.map_err(named("poll")).map(drop),
     }
 }
 

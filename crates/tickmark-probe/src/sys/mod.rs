@@ -10,6 +10,8 @@ pub mod connections;
 pub mod counters;
 pub mod ethtool;
 pub mod exec;
+#[cfg(feature = "whole")]
+pub mod execution;
 pub mod file;
 pub mod forker;
 pub mod guest;

@@ -68,7 +68,7 @@ fn open(event: u64, flags: u64, samples: bool, task: i32, cpu: i32) -> Result<Ow
     open_kind(TRACEPOINT, event, flags, samples, task, cpu)
 }
 
-fn open_kind(
+pub(super) fn open_kind(
     kind: u64,
     event: u64,
     flags: u64,
@@ -94,7 +94,7 @@ fn open_kind(
 }
 
 /// The value of an event, with those of what its task started.
-fn value(event: &OwnedFd) -> Result<u64, CallError> {
+pub(super) fn value(event: &OwnedFd) -> Result<u64, CallError> {
     let mut value = [0u8; 8];
     rustix::io::read(event, &mut value).map_err(super::named("read"))?;
     Ok(u64::from_ne_bytes(value))

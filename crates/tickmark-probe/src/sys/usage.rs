@@ -114,6 +114,32 @@ pub fn thread_id() -> u32 {
     (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
+/// What the kernel knows of a process that ended and was not waited for.
+#[cfg(feature = "whole")]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CpuBooks {
+    /// Bytes that its calls read and wrote, and bytes from and to storage, with those of children that it waited for.
+    pub bytes: Option<[u64; 4]>,
+    /// How long its first thread stood runnable without a CPU.
+    pub run_queue: Option<Nanos>,
+}
+
+#[cfg(feature = "whole")]
+impl CpuBooks {
+    /// Reads /proc/PID/io and /proc/PID/schedstat.
+    #[must_use]
+    pub fn read(pid: u32) -> Self {
+        let text = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
+        let bytes = || {
+            let io = text("io")?;
+            let field = |name: &str| io.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+            Some([field("rchar:")?, field("wchar:")?, field("read_bytes:")?, field("write_bytes:")?])
+        };
+        let waited = || text("schedstat")?.split_whitespace().nth(1)?.parse().ok();
+        Self { bytes: bytes(), run_queue: waited().map(Nanos::new) }
+    }
+}
+
 /// One CPU in /proc/stat.
 #[derive(Debug)]
 pub struct CpuTimes {

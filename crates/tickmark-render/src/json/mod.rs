@@ -19,6 +19,7 @@ mod paper;
 mod report;
 mod scenario;
 mod tick;
+mod versus;
 mod wakes;
 
 pub use balance::Balance;
@@ -37,6 +38,7 @@ pub use paper::{PaperPage, PapersPage};
 pub use report::Report;
 pub use scenario::Scenarios;
 pub use tick::{CpuNoise, TickPage};
+pub use versus::VersusPage;
 pub use wakes::WakesPage;
 
 use schemars::generate::SchemaSettings;

@@ -1,7 +1,7 @@
 //! Correction for the number of figures on a page.
 
 use super::sides::Sides;
-use super::{Correction, Rule, looks};
+use super::{Correction, Looks, Rule};
 use crate::earlier::among;
 use crate::multiple::{benjamini_hochberg, holm};
 use crate::permutation::{Chance, Groups, Labels, Pairs, deviate, judge};
@@ -41,10 +41,8 @@ pub(super) struct FigureChance {
 pub struct Family<'a> {
     /// The figures.
     pub figures: Vec<Sides<'a>>,
-    /// After how many blocks they were looked at before, of an experiment that can go on; none of what cannot.
-    pub looks: Option<&'a [usize]>,
-    /// True if it ended, at any look, when its intervals were narrow enough, and not when all that was planned was made.
-    pub early: bool,
+    /// When they are looked at.
+    pub looks: Looks<'a>,
     /// Of figures that are judged by earlier replicates: how far any two of those are from each other ([`crate::earlier::greatest`]).
     pub earlier: Vec<f64>,
 }
@@ -59,17 +57,17 @@ impl<'a> Family<'a> {
     /// The same with the one rule for values that do not vary ([`Sides::are_constant`]).
     pub(super) fn exact_where_constant(&self) -> Self {
         let figures = self.figures.iter().map(|sides| sides.exact_where_constant()).collect();
-        Self { figures, looks: self.looks, early: self.early, earlier: self.earlier.clone() }
+        Self { figures, looks: self.looks, earlier: self.earlier.clone() }
     }
 
     /// The chances of each figure over all looks at it: each look has its own part of the level (Bonferroni), so that the
     /// chance of what was claimed once stays. `all` figures are on the page.
     fn found(&self, level: f64, all: usize) -> Vec<Option<FigureChance>> {
-        let part = looks::part(self.looks, self.early);
+        let part = self.looks.part();
         let mut found = self.at_once(&self.figures, level * part, all);
         over(&mut found, part);
-        for (number, blocks) in self.looks.unwrap_or_default().iter().enumerate() {
-            let part = looks::at(number) * looks::ended(self.early);
+        for (number, blocks) in self.looks.before().iter().enumerate() {
+            let part = self.looks.part_at(number);
             let first: Vec<Sides<'a>> = self.figures.iter().map(|sides| sides.first(*blocks)).collect();
             let mut before = self.at_once(&first, level * part, all);
             over(&mut before, part);

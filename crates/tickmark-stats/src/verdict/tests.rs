@@ -145,7 +145,8 @@ fn looking_again_costs_and_what_was_claimed_stays() {
     let noise = |i: usize| [0.3, -0.4, 0.1, -0.2, 0.5, -0.1, 0.2, -0.3, 0.4, -0.5][i % 10];
     let more: Vec<f64> = base.iter().enumerate().map(|(i, a)| a + 0.22 + noise(i)).collect();
     let judged = |other: &[f64], looks: Option<&[usize]>, early| {
-        let family = Family { looks, early, ..Family::once(vec![paired(&base, other)]) };
+        let looks = looks.map_or(Looks::Once, |before| Looks::Added { before, early });
+        let family = Family { looks, ..Family::once(vec![paired(&base, other)]) };
         compare(&[family], Rule::default())[0][0].unwrap()
     };
     let of = |looks: Option<&[usize]>, early| judged(&more, looks, early).adjusted.unwrap();
@@ -176,7 +177,7 @@ fn looking_again_costs_and_what_was_claimed_stays() {
     // A figure that ended before the block at which it was looked at.
     let blocks: Vec<usize> = (0..9).collect();
     let short = Sides::Paired { values: [&base[..9], &more[..9]], blocks: Some(&blocks), step: 0.0 };
-    let family = Family { looks: Some(&[10]), ..Family::once(vec![short]) };
+    let family = Family { looks: Looks::Added { before: &[10], early: false }, ..Family::once(vec![short]) };
     assert!(compare(&[family], Rule::default())[0][0].is_some());
 }
 
@@ -319,14 +320,14 @@ fn a_figure_that_hardly_varies_hides_no_other() {
 fn differences_that_never_vary_are_judged_wherever_labels_can() {
     let (a, b) = ([100.0; 10], [105.0; 10]);
     let pages: Vec<Family<'_>> =
-        (0..6).map(|_| Family { looks: Some(&[]), ..Family::once(vec![paired(&a, &b)]) }).collect();
+        (0..6).map(|_| Family { looks: Looks::FIRST, ..Family::once(vec![paired(&a, &b)]) }).collect();
     let all = compare(&pages, Rule::default());
     assert!(all.iter().flatten().flatten().all(|c| c.verdict == Verdict::Beyond), "{all:?}");
     // Five blocks cannot: of so many as are said all of them are claimed.
     for settings in [1, 2, 3] {
         let page = |count: usize, looks: &'static [usize]| -> Vec<Option<Comparison>> {
             let one = || Family {
-                looks: Some(looks),
+                looks: Looks::Added { before: looks, early: false },
                 ..Family::once(vec![paired(&a[..count.min(10)], &b[..count.min(10)])])
             };
             compare(&(0..settings).map(|_| one()).collect::<Vec<_>>(), Rule::default()).remove(0)
@@ -335,7 +336,10 @@ fn differences_that_never_vary_are_judged_wherever_labels_can() {
             panic!("{settings}: five blocks claim nothing")
         };
         let (more, other) = (vec![100.0; needed], vec![105.0; needed]);
-        let one = || Family { looks: Some(&[5]), ..Family::once(vec![paired(&more, &other)]) };
+        let one = || Family {
+            looks: Looks::Added { before: &[5], early: false },
+            ..Family::once(vec![paired(&more, &other)])
+        };
         let all = compare(&(0..settings).map(|_| one()).collect::<Vec<_>>(), Rule::default());
         assert_eq!(all[0][0].unwrap().verdict, Verdict::Beyond, "{settings} settings, {needed} blocks");
     }

@@ -4,7 +4,7 @@
 use crate::noise::{BLOCKS, bound, normal};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tickmark_stats::verdict::{Comparison, Correction, Family, Rule, Sides, Verdict, compare};
+use tickmark_stats::verdict::{Comparison, Correction, Family, Looks, Rule, Sides, Verdict, compare};
 
 /// Pages of each kind, and metrics of a page, each with a floor and a mean.
 const PAGES: u32 = 400;
@@ -57,7 +57,8 @@ fn page(random: &mut StdRng, noise: Noise, step: f64, blocks: usize) -> Vec<[Vec
 
 fn compared(page: &[[Vec<f64>; 2]], rule: Rule, step: f64, looks: &[usize]) -> Vec<Comparison> {
     let sides = page.iter().map(|[a, b]| Sides::Paired { values: [&a[..], &b[..]], blocks: None, step });
-    let family = Family { looks: Some(looks), ..Family::once(sides.collect()) };
+    let family =
+        Family { looks: Looks::Added { before: looks, early: false }, ..Family::once(sides.collect()) };
     compare(&[family], rule).remove(0).into_iter().flatten().collect()
 }
 

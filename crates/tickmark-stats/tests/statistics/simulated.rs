@@ -8,7 +8,7 @@ use tickmark_stats::plan;
 use tickmark_stats::spread;
 use tickmark_stats::two::paired_ratio;
 use tickmark_stats::verdict::{
-    Comparison, Family, LEVEL, POWER, Rule, Sides, Verdict, compare, compare_all, part,
+    Comparison, Family, LEVEL, Looks, POWER, Rule, Sides, Verdict, compare, compare_all,
 };
 
 fn compare_pair(a: &[f64], b: &[f64], rule: Rule) -> Option<Comparison> {
@@ -40,7 +40,8 @@ fn stopping_at_a_width_keeps_the_coverage() {
             let (a, b) = experiment(random, noise, 60, 1.02);
             // From the tenth block on, as `tickmark experiment --width 0.7%` does.
             let at = |blocks: usize| {
-                let confidence = 1.0 - LEVEL * part(None, blocks < 60);
+                let confidence =
+                    1.0 - LEVEL * Looks::Added { before: &[], early: blocks < 60 }.of_intervals();
                 paired_ratio(&a[..blocks], &b[..blocks], confidence).map(|(_, interval)| interval)
             };
             let narrow = |blocks: &usize| at(*blocks).is_some_and(|i| i.high - i.low < 0.014);

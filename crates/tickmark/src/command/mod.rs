@@ -15,7 +15,7 @@ use exchange::{export, export_gaps, export_metrics, fleet, import, import_events
 use judge::{changes, check, compare, gates, recordings, report, show, stat};
 use load::{bill, clock_reads, comms, document, dose, hosts, http, sql};
 use machine::{cpus, doctor, list, live, looks, run, scenarios, threshold, tick, timers, verify};
-use setting::{answers, arms, boots, experiment, hz, lab, launched, matrix, more, papers, pilot};
+use setting::{answers, arms, boots, experiment, hz, lab, launched, matrix, more, papers, pilot, versus};
 use std::io::Write;
 use tickmark_analysis::lmbench;
 use tickmark_analysis::report as rows;
@@ -39,6 +39,7 @@ fn dispatch_here(cli: Cli) -> Result<Code, Error> {
         Command::Recordings(recordings) => recordings::run(&store()?, &recordings),
         Command::Show(show) => show::run(&store()?, &show),
         Command::Experiment(options) => experiment::run(&store()?, &options),
+        Command::Versus(options) => versus::run(&store()?, &options),
         Command::Experiments(options) => papers::experiments(&store()?, &options),
         Command::Compare(compare) => compare::run(&store()?, &compare),
         Command::Check(options) => check::run(&store()?, &options),

@@ -191,7 +191,7 @@ const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
     Known { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 33] = [
+const ALL: [Known; 34] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
@@ -199,6 +199,7 @@ const ALL: [Known; 33] = [
     known::<RecordingsPage>(&["recordings"]),
     known::<json::Changes>(&["recordings --changes"]),
     known::<json::ComparisonPage>(&["compare", "experiment"]),
+    known::<json::VersusPage>(&["versus"]),
     known::<json::PapersPage>(&["experiments"]),
     known::<json::PaperPage>(&["experiments NAME", "experiment NAME"]),
     known::<json::CheckPage>(&["check"]),

@@ -17,7 +17,10 @@ fn from_run_to_export() {
     assert!(rows.iter().all(done), "{shown:#}");
     let all = rows.iter().all(|row| ["ok", "unknown"].contains(&row["status"].as_str().unwrap()));
     assert_eq!(output.status.code(), Some(if all { 0 } else { 4 }), "{}", err(&output));
-    assert!(err(&output).is_empty(), "no progress where there is no terminal: {}", err(&output));
+    let said = err(&output);
+    let partly =
+        !all && said.starts_with("partly done (exit code 4): ") && said.trim_end().lines().count() == 1;
+    assert!(said.is_empty() || partly, "no progress where there is no terminal: {said}");
     assert!(!out(&output).contains('\x1b'), "no colours into a pipe");
     for part in ["null call (getppid)", "saved as", "measured)", "disturbed"] {
         assert!(out(&output).contains(part), "{}", out(&output));

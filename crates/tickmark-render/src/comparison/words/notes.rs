@@ -2,7 +2,7 @@
 
 use super::replicates;
 use tickmark_analysis::comparison::{Against, Basis, Caution, Line, Word};
-use tickmark_stats::verdict::Test;
+use tickmark_stats::verdict::{LEVEL, Test};
 
 /// Of so many values the means are normal: nothing is to be said of their labels.
 const MANY: usize = 2_000;
@@ -54,12 +54,21 @@ fn of_basis(basis: &Basis) -> Vec<String> {
                  The range is over the phases of the tick at which boots begin; it is not a confidence interval"
             )
         }
-        Basis::Blocks { experiment, knob, looks, early } => {
+        Basis::Blocks { experiment, knob, looks, early, share } => {
             let id = experiment.get(..8).unwrap_or(experiment);
-            let again = looks.last().map_or(String::new(), |blocks| {
-                format!(". It was compared after {blocks} blocks too: all comparisons share the 5 %")
-            });
-            let early = if *early {
+            let again = match (share, looks.last()) {
+                (Some(share), _) => format!(
+                    ". It was planned to end at the first comparison that decides; this is number {}, and each has {:.2} of the 5 %, so \
+                     that all of them together are wrong as seldom as one",
+                    looks.len() + 1,
+                    share * LEVEL * 100.0
+                ),
+                (None, Some(blocks)) => {
+                    format!(". It was compared after {blocks} blocks too: all comparisons share the 5 %")
+                }
+                (None, None) => String::new(),
+            };
+            let early = if *early && share.is_none() {
                 ". It ended before all planned blocks were made, which may be where its runs happened to vary little: claims need a chance \
                  below 85 % of the usual one, and intervals are as much wider"
             } else {

@@ -193,6 +193,8 @@ fn plan(
         settings,
         probes,
         outcomes,
+        programs: Vec::new(),
+        looks: Vec::new(),
         blocks,
         slice,
         budget: options.budget.or(from.budget).map(Nanos::to_duration),

@@ -148,6 +148,8 @@ fn experiment(
         settings: from.settings.iter().map(|setting| setting.name.clone()).collect(),
         probes: probes.to_vec(),
         outcomes: Vec::new(),
+        programs: Vec::new(),
+        looks: Vec::new(),
         blocks: machine.blocks.unwrap_or(from.blocks),
         slice: Nanos::new(from.slice.get() * i64::from(plan::weight(probes)) / 10),
         budget: None,

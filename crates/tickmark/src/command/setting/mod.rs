@@ -11,3 +11,4 @@ pub(in crate::command) mod matrix;
 pub(in crate::command) mod more;
 pub(in crate::command) mod papers;
 pub(in crate::command) mod pilot;
+pub(in crate::command) mod versus;

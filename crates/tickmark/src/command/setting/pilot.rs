@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use tickmark_analysis::report::{Model, Row};
 use tickmark_drive::knob::Knob;
-use tickmark_stats::verdict::{LEVEL, POWER, part};
+use tickmark_stats::verdict::{LEVEL, Looks, POWER};
 use tickmark_stats::{Interval, plan, spread};
 use tickmark_wire::{Nanos, Settings, names};
 
@@ -39,7 +39,7 @@ pub(crate) fn reach(model: &Model, blocks: u32, settings: usize) -> Vec<Reach> {
         rows.flat_map(|row| row.figures().into_iter().map(move |(name, all)| (row, name, all))).collect();
     let claims = figures.len() * (settings - 1);
     // That of the first look.
-    let level = LEVEL * part(Some(&[]), false) / claims.max(1) as f64;
+    let level = LEVEL * Looks::FIRST.part() / claims.max(1) as f64;
     let mut factors: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let one = |(row, figure, all): &ShownFigure<'_>| {
         // The first round warms up; after it 2 and 3 are a pair, 4 and 5 ...

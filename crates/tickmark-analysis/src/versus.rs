@@ -1,0 +1,160 @@
+//! Commands measured side by side: what each execution took, and how they compare.
+
+use crate::comparison::{Against, Line, Model};
+use crate::report::{self, Row};
+use std::collections::BTreeMap;
+use tickmark_stats::{Estimate, median, median_of_runs};
+use tickmark_store::{Id, Recording, Status};
+use tickmark_wire::{Metric, Observations, Observed, Unit, names};
+
+/// A command with its executions.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// A, B, C ...
+    pub letter: char,
+    /// How it is called.
+    pub label: String,
+    /// As it was run.
+    pub command: String,
+    /// Its recording.
+    pub id: Id,
+    /// Values of each metric: of each block one for each execution, in their order.
+    pub values: BTreeMap<String, Vec<Vec<f64>>>,
+    /// The metrics, as the recording defines them.
+    pub metrics: Vec<Metric>,
+    /// Why runs failed.
+    pub failed: Vec<String>,
+    /// What disturbed it.
+    pub disturbed: Disturbance,
+}
+
+/// What disturbed the executions of a command.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Disturbance {
+    /// Blocks that other tasks took part in.
+    pub contended: usize,
+    /// Of how many.
+    pub blocks: usize,
+    /// Steal time over the time in which it was counted.
+    pub steal: f64,
+    /// How much slower than at its fastest the processor was in the middle, by the time of a multiplication.
+    pub slower: f64,
+}
+
+impl Subject {
+    /// From the recording of a setting.
+    #[must_use]
+    pub fn from_recording(number: usize, recording: &Recording) -> Self {
+        let setting = recording.meta.arm.as_ref().map_or("", |arm| arm.setting.as_str());
+        let planned = recording.meta.plan.runs.iter().find_map(|run| run.arguments.get("words"));
+        let metrics: Vec<Metric> = recording.meta.plan.metrics.clone();
+        let (mut values, mut segments) = (BTreeMap::<String, Vec<Vec<f64>>>::new(), Vec::new());
+        let mut failed = Vec::new();
+        for run in &recording.runs {
+            match &run.status {
+                Status::Ok => {}
+                Status::Open => continue,
+                other => {
+                    failed.extend(other.reason().map(str::to_owned));
+                    continue;
+                }
+            }
+            for metric in &metrics {
+                for observed in recording.observed(run, &metric.name).into_iter().flatten() {
+                    let Observed { observations: Observations::Values(found), segments: own, .. } = observed
+                    else {
+                        continue;
+                    };
+                    values.entry(metric.name.as_str().to_owned()).or_default().push(found.values);
+                    segments.extend(own);
+                }
+            }
+        }
+        let model = report::build(recording, &|_| true, false);
+        let rows = || model.groups.iter().flat_map(|(_, rows)| rows);
+        let time = rows().find(|row: &&Row| row.metric == names::COMMAND_TIME);
+        let steal = segments.iter().filter_map(|s| Some((s.steal?.as_f64(), s.wall.as_f64())));
+        let (steal, wall) = steal.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let multiply = || segments.iter().map(|s| s.multiply.as_nanos_f64()).filter(|cost| *cost > 0.0);
+        let fastest = multiply().fold(f64::MAX, f64::min);
+        let disturbed = Disturbance {
+            contended: time.map_or(0, |row| row.contended_runs),
+            blocks: time.map_or(0, |row| row.runs),
+            steal: if wall > 0.0 { steal / wall } else { 0.0 },
+            slower: median(multiply()).map_or(0.0, |middle| middle / fastest - 1.0),
+        };
+        Self {
+            letter: char::from(b'A' + (number % 26) as u8),
+            label: setting.to_owned(),
+            command: planned.cloned().unwrap_or_default(),
+            id: recording.meta.id.clone(),
+            values,
+            metrics,
+            failed,
+            disturbed,
+        }
+    }
+
+    /// Every execution's value of a metric.
+    #[must_use]
+    pub fn all(&self, metric: &str) -> Vec<f64> {
+        self.values.get(metric).map(|blocks| blocks.concat()).unwrap_or_default()
+    }
+
+    /// The figure of each block: the median of its executions.
+    #[must_use]
+    pub fn blocks(&self, metric: &str) -> Vec<f64> {
+        let blocks = self.values.get(metric).map(Vec::as_slice).unwrap_or_default();
+        blocks.iter().filter_map(|values| median(values.iter().copied())).collect()
+    }
+
+    /// The median of the blocks, with its interval.
+    #[must_use]
+    pub fn estimate(&self, metric: &str) -> Option<Estimate> {
+        median_of_runs(&self.blocks(metric))
+    }
+
+    /// The unit of a metric.
+    #[must_use]
+    pub fn unit(&self, metric: &str) -> Unit {
+        let known = self.metrics.iter().find(|known| known.name.as_str() == metric);
+        known.map_or(Unit::Count, |known| known.unit)
+    }
+}
+
+/// Commands side by side.
+pub struct Versus {
+    /// The first is what the others are compared with.
+    pub subjects: Vec<Subject>,
+    /// How they compare; none of a single one.
+    pub comparison: Option<Model>,
+    /// The metrics that carry the verdicts.
+    pub primary: Vec<String>,
+}
+
+impl Versus {
+    /// The lines of a side that carry its verdicts.
+    pub fn verdicts<'a>(&'a self, against: &'a Against) -> impl Iterator<Item = &'a Line> {
+        against.lines.iter().filter(|line| self.primary.contains(&line.metric) && line.figure == "value")
+    }
+
+    /// True if every verdict is reached: there is a change, or there is none beyond the margin; and, where a half-width is asked for, every
+    /// interval is as narrow.
+    #[must_use]
+    pub fn is_decided(&self, width: Option<f64>) -> bool {
+        let narrow =
+            |line: &Line| width.is_none_or(|width| line.half_width().is_some_and(|half| half <= width));
+        let Some(model) = &self.comparison else {
+            let narrow = |metric: &String| {
+                let estimate = self.subjects.first()?.estimate(metric)?;
+                let half = (estimate.interval.high - estimate.interval.low) / 2.0;
+                Some(half <= width.unwrap_or(0.01) * estimate.point.abs())
+            };
+            return self.primary.iter().all(|metric| narrow(metric).unwrap_or(false));
+        };
+        model.against.iter().all(|against| {
+            let mut lines = self.verdicts(against).peekable();
+            lines.peek().is_some() && lines.all(|line| line.decided() && narrow(line))
+        })
+    }
+}

@@ -1,0 +1,299 @@
+//! `tickmark versus`: commands interleaved in blocks of random order, with a verdict.
+
+mod exports;
+mod revisions;
+mod subjects;
+
+use crate::cli::versus::Vary;
+use crate::cli::{CompareFormat, Versus as Asked};
+use crate::command::arms::failed;
+use crate::command::compare::{self, compared};
+use crate::error::{Code, Error};
+use crate::progress;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use revisions::{Revisions, build_command};
+use std::time::{Duration, Instant};
+use subjects::{Subject as Asking, letter, primary, subjects};
+use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
+use tickmark_analysis::versus::{Subject, Versus};
+use tickmark_drive::experiment::{Guard, Halt, Trial, not_restored, run_command};
+use tickmark_drive::knob::{self, Commands, Turned};
+use tickmark_drive::{Control, Experiment};
+use tickmark_render::versus as render;
+use tickmark_stats::sequential;
+use tickmark_store::{Id, Recording, Store};
+use tickmark_wire::{Nanos, Settings};
+
+/// How long it may take where nothing is said: of several commands, of a single one.
+const BUDGET: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)];
+/// The first look, in blocks; a budget that is not said leaves time for as many.
+const FIRST: u32 = 8;
+/// Blocks at most.
+const MOST: u32 = 1000;
+
+pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Error> {
+    let turned = options.knob.as_ref().map(|text| knob::parse(text)).transpose()?;
+    let revisions = options.rev.as_ref().map(|range| Revisions::check_out(range)).transpose()?;
+    let fixed = match (&turned, &revisions) {
+        (Some(turned), _) => turned.settings.clone(),
+        (None, Some(revisions)) => revisions.names.clone(),
+        (None, None) => Vec::new(),
+    };
+    let places = revisions.as_ref().map(Revisions::places).unwrap_or_default();
+    let asking = subjects(options, &fixed, &places)?;
+    let primary = primary(options, &asking)?;
+    let control = progress::control();
+    if let (Some(build), Some(revisions)) = (&options.build, &revisions) {
+        for (name, folder) in revisions.names.iter().zip(&places) {
+            anstream::eprintln!("building {name}");
+            run_command(&build_command(folder, build), None, &control)?;
+        }
+    }
+    let knob = turned.map_or_else(|| Ok(commands(options, &places, &asking)), Ok::<_, Error>)?;
+    let mut experiment = experiment(options, knob, &asking);
+    let beside = |command: Option<&String>, asking: &Asking| {
+        let folder = asking.program.request.directory.as_deref();
+        command.map_or(Ok(()), |command| run_command(command, folder, &control))
+    };
+    let measured =
+        asking.iter().try_for_each(|asking| beside(asking.setup.as_ref(), asking)).map_err(Error::from);
+    let measured = measured.and_then(|()| measure(store, options, &mut experiment, &primary, &control));
+    let cleaned = asking.iter().try_for_each(|asking| beside(asking.cleanup.as_ref(), asking));
+    let measured = measured?;
+    if let Err(error) = cleaned {
+        anstream::eprintln!("tickmark: --cleanup: {error}");
+    }
+    let versus = versus(store, &measured.ids, options.margin, &primary, RowSelection::ALL)?;
+    exports::write(options, &versus, &asking)?;
+    show(options, &versus, &measured)?;
+    let judged = versus.comparison.as_ref().map_or(Code::Done, |model| compare::code(model, options.fail_on));
+    let is_partly = measured.is_partly(store);
+    Ok(judged.worse(if is_partly { Code::Partly } else { Code::Done }))
+}
+
+/// The knob that turns nothing but the command; with `--vary link` each block builds anew.
+fn commands(options: &Asked, places: &[std::path::PathBuf], asking: &[Asking]) -> Turned {
+    let builds = |build: &String| places.iter().map(|folder| build_command(folder, build)).collect();
+    let set =
+        options.build.as_ref().filter(|_| options.vary.contains(&Vary::Link)).map(builds).unwrap_or_default();
+    Turned {
+        name: if options.rev.is_some() { "revisions" } else { "commands" }.to_owned(),
+        knob: Box::new(Commands { set, ..Commands::default() }),
+        settings: asking.iter().map(|asking| asking.label.clone()).collect(),
+    }
+}
+
+fn experiment(options: &Asked, turned: Turned, asking: &[Asking]) -> Experiment {
+    Experiment {
+        name: options.name.clone().unwrap_or_else(|| "versus".to_owned()),
+        knob_name: turned.name,
+        knob: turned.knob,
+        settings: turned.settings,
+        probes: Vec::new(),
+        outcomes: Vec::new(),
+        programs: asking.iter().map(|asking| asking.program.clone()).collect(),
+        looks: Vec::new(),
+        blocks: 0,
+        slice: Nanos::ZERO,
+        budget: Some(budget(options, asking.len())),
+        measured: Settings::default(),
+        resumed: Vec::new(),
+        added: None,
+    }
+}
+
+fn budget(options: &Asked, commands: usize) -> Duration {
+    options.budget.map_or(BUDGET[usize::from(commands < 2)], Nanos::to_duration)
+}
+
+/// What was measured.
+struct Measured {
+    ids: Vec<Id>,
+    made: u32,
+    halt: Halt,
+    is_restored: bool,
+    notes: Vec<String>,
+}
+
+impl Measured {
+    fn is_partly(&self, store: &Store) -> bool {
+        !self.is_restored || self.halt == Halt::Stopped || failed(store, &self.ids, self.made)
+    }
+}
+
+/// Tries each command, plans by how long it takes, and carries the blocks out.
+fn measure(
+    store: &Store,
+    options: &Asked,
+    experiment: &mut Experiment,
+    primary: &[String],
+    control: &Control,
+) -> Result<Measured, Error> {
+    let tried = experiment.guarded::<_, Error>(store, control, |guard| {
+        experiment.try_settings(guard)?;
+        warm_up(options, experiment, guard, control)
+    });
+    let (Tried { block, notes }, _) = tried?;
+    plan(options, experiment, block);
+    let experiment = &*experiment;
+    anstream::eprintln!("{}", announced(options, experiment, block));
+    let mut random = StdRng::from_rng(&mut rand::rng());
+    let only = RowSelection {
+        only: &|_, row| primary.contains(&row.metric),
+        primary: &|_, row| primary.contains(&row.metric),
+    };
+    let looks: Vec<u32> = if experiment.looks.is_empty() { Vec::new() } else { experiment.looks.clone() };
+    let decided = |ids: &[Id], block: u32| {
+        looks.contains(&block)
+            && versus(store, ids, options.margin, primary, only)
+                .is_ok_and(|versus| versus.is_decided(options.width))
+    };
+    let ended = experiment.guarded::<_, Error>(store, control, |guard| {
+        if control.stopped() {
+            return Err(Error::Refused("interrupted before the first block".to_owned()));
+        }
+        Ok(experiment.run(store, guard, control, &mut random, Instant::now(), &decided)?)
+    });
+    let ((ids, made, halt), left) = ended?;
+    if let Some(error) = &left {
+        anstream::eprintln!("tickmark: {}", not_restored(error));
+    }
+    if made < 1 {
+        let kept = Id::all(&ids);
+        return Err(Error::Refused(format!("ended before the first block was made; saved as {kept}")));
+    }
+    Ok(Measured { ids, made, halt, is_restored: left.is_none(), notes })
+}
+
+/// What the first runs showed.
+struct Tried {
+    /// How long a block will take.
+    block: Duration,
+    notes: Vec<String>,
+}
+
+/// Runs each command before anything is measured, in turns.
+fn warm_up(
+    options: &Asked,
+    experiment: &Experiment,
+    guard: &Guard<'_>,
+    control: &Control,
+) -> Result<Tried, Error> {
+    let all = 0..experiment.programs.len();
+    let mut trials: Vec<Trial> = Vec::new();
+    let mut block = Duration::ZERO;
+    for _ in 0..options.warmup.max(1) {
+        (trials, block) = (Vec::new(), Duration::ZERO);
+        for number in all.clone() {
+            if control.stopped() {
+                return Err(Error::Refused("interrupted before the first block".to_owned()));
+            }
+            let begun = Instant::now();
+            let trial = experiment.trial(guard, number, control)?;
+            let around = begun.elapsed().saturating_sub(trial.wall);
+            let least = experiment.programs[number].request.budget.to_duration();
+            block += around + trial.wall.max(least);
+            trials.push(trial);
+        }
+    }
+    let mut notes = Vec::new();
+    let differ: Vec<char> = all.filter(|at| trials[*at].output != trials[0].output).map(letter).collect();
+    if let [first, ..] = differ[..] {
+        let again = experiment.trial(guard, 0, control)?;
+        notes.push(if again.output == trials[0].output {
+            let who = differ.iter().map(char::to_string).collect::<Vec<_>>().join(", ");
+            format!(
+                "{who} {} something else than A: is it the same work?",
+                if differ.len() == 1 { "prints" } else { "print" }
+            )
+        } else {
+            format!("A prints something else each time: whether {first} does the same work was not compared")
+        });
+    }
+    Ok(Tried { block, notes })
+}
+
+/// How many blocks, and when they are looked at.
+fn plan(options: &Asked, experiment: &mut Experiment, block: Duration) {
+    let commands = experiment.programs.len();
+    let fits = (budget(options, commands).as_secs_f64() / block.as_secs_f64().max(1e-4)) as u32;
+    let least = if options.budget.is_some() { 2 } else { options.min_runs.unwrap_or(FIRST) };
+    if let Some(runs) = options.runs {
+        (experiment.blocks, experiment.budget) = (runs, options.budget.map(Nanos::to_duration));
+        return;
+    }
+    experiment.blocks =
+        fits.clamp(least, MOST).max(options.min_runs.unwrap_or(0)).min(options.max_runs.unwrap_or(MOST));
+    if options.budget.is_none() && fits < experiment.blocks {
+        experiment.budget = None;
+    }
+    let first = options.min_runs.unwrap_or(FIRST).min(experiment.blocks);
+    let looks = sequential::looks(first as usize, experiment.blocks as usize);
+    experiment.looks = looks.into_iter().map(|look| look as u32).collect();
+}
+
+/// How long it will take, in words.
+fn announced(options: &Asked, experiment: &Experiment, block: Duration) -> String {
+    let (blocks, commands) = (experiment.blocks, experiment.programs.len() as u32);
+    let seconds = block.as_secs_f64() * f64::from(blocks);
+    let time = if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
+    let what = if commands < 2 { String::new() } else { format!(" of {commands} commands") };
+    let blocks = tickmark_render::count(blocks, "block");
+    match options.runs {
+        Some(_) => format!("{blocks}{what}: about {time}"),
+        None => format!("at most {blocks}{what}, about {time}; it ends when it is decided"),
+    }
+}
+
+/// The commands of these recordings, compared with the first.
+fn versus(
+    store: &Store,
+    ids: &[Id],
+    margin: f64,
+    primary: &[String],
+    picks: RowSelection<'_>,
+) -> Result<Versus, Error> {
+    let recordings: Vec<Recording> = ids.iter().map(|id| store.read(id)).collect::<Result<_, _>>()?;
+    let subjects =
+        recordings.iter().enumerate().map(|(number, one)| Subject::from_recording(number, one)).collect();
+    let comparison = if recordings.len() > 1 {
+        let sides: Vec<Side> = recordings.into_iter().map(|one| Side { recordings: vec![one] }).collect();
+        let is_primary = |_, row: &tickmark_analysis::report::Row| primary.contains(&row.metric);
+        let picks = RowSelection { primary: &is_primary, ..picks };
+        Some(compared(store, &sides, CompareOptions::with_margin(margin), picks)?)
+    } else {
+        None
+    };
+    Ok(Versus { subjects, comparison, primary: primary.to_vec() })
+}
+
+/// Shows it, and says how it ended.
+fn show(options: &Asked, versus: &Versus, measured: &Measured) -> Result<(), Error> {
+    let why = match measured.halt {
+        Halt::Narrow => ", as it is decided",
+        Halt::Budget => ", as the time is over",
+        Halt::Stopped => ", interrupted",
+        Halt::Done => "",
+    };
+    let back = match (&options.knob, measured.is_restored) {
+        (Some(knob), false) => format!("; {knob} is NOT restored"),
+        (Some(knob), true) => format!("; {} restored", knob.split('=').next().unwrap_or_default()),
+        (None, _) => String::new(),
+    };
+    let blocks = tickmark_render::count(measured.made, "block");
+    let line = format!("{blocks}{why}{back}; saved as {}\n", Id::all(&measured.ids));
+    match (options.format, &versus.comparison) {
+        (CompareFormat::Text, _) => {
+            crate::command::print(&render::text(versus, &measured.notes, options.all))?;
+            return crate::command::print(&line);
+        }
+        (CompareFormat::Json, _) => {
+            crate::command::print_page(&tickmark_render::json::VersusPage::new(versus, &measured.notes))?;
+        }
+        (format, Some(model)) => compare::show(model, format)?,
+        (_, None) => return Err(Error::Usage("one command has the formats text and json".to_owned())),
+    }
+    anstream::eprint!("{line}");
+    Ok(())
+}

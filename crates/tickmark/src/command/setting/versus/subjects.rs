@@ -1,0 +1,359 @@
+//! From the command line to the commands that are measured, each with what is its own.
+
+use crate::cli::Versus;
+use crate::cli::versus::{Vary, lettered};
+use crate::error::Error;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tickmark_drive::experiment::{Extraction, Finder, Program};
+use tickmark_wire::text::quoted;
+use tickmark_wire::{Better, ExecutionRequest, Nanos, OutputTarget, names};
+
+/// Commands of an experiment at most: each has a letter.
+const MOST: usize = 26;
+/// So long a command is run again within a block: what is shorter is run more often.
+const SLICE: Nanos = Nanos::from_millis(20);
+/// And at most so often.
+const REPEATS: u32 = 100;
+/// What a shell takes for itself where it stands alone.
+const OPERATORS: [&str; 8] = ["|", "||", "&&", "&", ";", ">", ">>", "<"];
+
+/// A command with what comes before and after all of its runs.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    pub(super) label: String,
+    pub(super) program: Program,
+    pub(super) setup: Option<String>,
+    pub(super) cleanup: Option<String>,
+    /// Values of the parameters in it.
+    pub(super) parameters: Vec<(String, String)>,
+}
+
+/// A command as it was typed, or made of one by its parameters.
+struct Typed {
+    text: String,
+    words: Option<Vec<String>>,
+    parameters: Vec<(String, String)>,
+}
+
+impl Typed {
+    /// A text in which the values of the parameters stand for their names.
+    fn filled(&self, text: &str) -> String {
+        self.parameters
+            .iter()
+            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    }
+}
+
+/// All commands. `fixed` is how many there are by what differs, a knob or revisions, with their names.
+pub(super) fn subjects(
+    options: &Versus,
+    fixed: &[String],
+    folders: &[PathBuf],
+) -> Result<Vec<Subject>, Error> {
+    let typed = typed(options)?;
+    let lettered_options = [&options.env, &options.cwd, &options.cpu, &options.priority];
+    let letters = lettered_options.into_iter().flatten().filter_map(|text| lettered(text).0.map(|at| at + 1));
+    let wanted = letters.max().unwrap_or(1).max(fixed.len());
+    let count = if typed.len() == 1 { wanted } else { typed.len() };
+    if wanted > count || (!fixed.is_empty() && typed.len() > 1) {
+        let why = if fixed.is_empty() {
+            format!("there are {count} commands, and an option is for {}", letter(wanted - 1))
+        } else {
+            format!(
+                "--knob and --rev compare one command under {}; {} were given",
+                fixed.join(" and "),
+                typed.len()
+            )
+        };
+        return Err(Error::Usage(why));
+    }
+    if count > MOST {
+        return Err(Error::Usage(format!("{count} commands are too many: {MOST} at most")));
+    }
+    let each = |what: &str, given: &[String]| {
+        let fits = given.len() <= 1 || given.len() == count;
+        let why = || {
+            format!("--{what} is given {} times for {count} commands: once, or once for each", given.len())
+        };
+        fits.then_some(()).ok_or_else(|| Error::Usage(why()))
+    };
+    for (what, given) in [("prepare", &options.prepare), ("conclude", &options.conclude)] {
+        each(what, given)?;
+    }
+    for (what, given) in [("setup", &options.setup), ("cleanup", &options.cleanup)] {
+        each(what, given)?;
+    }
+    if options.command_name.len() > count {
+        return Err(Error::Usage(format!("more names than commands: {count}")));
+    }
+    let extractions = extractions(options)?;
+    let subject = |number: usize| -> Result<Subject, Error> {
+        let typed = typed.get(number).unwrap_or(&typed[0]);
+        let own = |given: &[String]| {
+            given.get(number).or(given.first().filter(|_| given.len() == 1)).map(|text| typed.filled(text))
+        };
+        let request = request(options, number, typed, folders.get(number), !extractions.is_empty())?;
+        Ok(Subject {
+            label: String::new(),
+            program: Program {
+                request,
+                prepare: own(&options.prepare),
+                conclude: own(&options.conclude),
+                extractions: extractions.clone(),
+                ignore_failure: options.ignore_failure,
+                vary_environment: options.vary.contains(&Vary::Env),
+                subtract_start: options.subtract_start,
+            },
+            setup: own(&options.setup),
+            cleanup: own(&options.cleanup),
+            parameters: typed.parameters.clone(),
+        })
+    };
+    let mut all: Vec<Subject> = (0..count).map(subject).collect::<Result<_, _>>()?;
+    let texts: Vec<&str> =
+        (0..count).map(|number| typed.get(number).unwrap_or(&typed[0]).text.as_str()).collect();
+    for number in 0..count {
+        all[number].label = label(options, number, &texts, fixed);
+    }
+    Ok(all)
+}
+
+/// The letter of a command.
+pub(super) fn letter(number: usize) -> char {
+    char::from(b'A' + (number % MOST) as u8)
+}
+
+/// The commands, with the values of parameters in them.
+fn typed(options: &Versus) -> Result<Vec<Typed>, Error> {
+    if !options.one.is_empty() {
+        let text: Vec<String> = options.one.iter().map(|word| quoted(word).into_owned()).collect();
+        let words = Some(options.one.clone());
+        return Ok(vec![Typed { text: text.join(" "), words, parameters: Vec::new() }]);
+    }
+    let sets = parameters(options)?;
+    let given = options.reference.iter().chain(&options.commands);
+    let with = |text: &String| {
+        let of = |parameters: &Vec<(String, String)>| {
+            let bare = Typed { text: text.clone(), words: None, parameters: parameters.clone() };
+            Typed { text: bare.filled(text), ..bare }
+        };
+        sets.iter().map(of).collect::<Vec<_>>()
+    };
+    Ok(given.flat_map(with).collect())
+}
+
+/// Every combination of the parameters' values.
+fn parameters(options: &Versus) -> Result<Vec<Vec<(String, String)>>, Error> {
+    if let [name, low, high] = &options.parameter_scan[..] {
+        let number = |text: &String| {
+            text.parse::<f64>()
+                .ok()
+                .filter(|n| n.is_finite())
+                .ok_or_else(|| Error::Usage(format!("--parameter-scan: {text} is no number")))
+        };
+        let (from, to) = (number(low)?, number(high)?);
+        let step = options.parameter_step_size.as_ref().map_or(Ok(1.0), number)?;
+        let values = (to - from) / step;
+        if step <= 0.0 || !(0.0..=MOST as f64).contains(&values) {
+            return Err(Error::Usage(format!(
+                "--parameter-scan {name} {low} {high} in steps of {step}: give a range of 1 to {MOST} values"
+            )));
+        }
+        let places = [low, high]
+            .into_iter()
+            .chain(&options.parameter_step_size)
+            .map(|text| text.split_once('.').map_or(0, |(_, rest)| rest.len()))
+            .max()
+            .unwrap_or(0);
+        let value = |at: usize| (name.clone(), format!("{:.places$}", from + at as f64 * step));
+        return Ok((0..=(values + 1e-9) as usize).map(|at| vec![value(at)]).collect());
+    }
+    let mut sets = vec![Vec::new()];
+    for pair in options.parameter_list.chunks(2) {
+        let [name, values] = pair else { continue };
+        let with = |set: &Vec<(String, String)>| {
+            let one = |value: &str| [set.clone(), vec![(name.clone(), value.to_owned())]].concat();
+            values.split(',').map(one).collect::<Vec<_>>()
+        };
+        sets = sets.iter().flat_map(with).collect();
+    }
+    Ok(sets)
+}
+
+/// How a command is run.
+fn request(
+    options: &Versus,
+    number: usize,
+    typed: &Typed,
+    folder: Option<&PathBuf>,
+    is_read: bool,
+) -> Result<ExecutionRequest, Error> {
+    let wrong = |what: &str, text: &str, why: String| Error::Usage(format!("{what} {text}: {why}"));
+    let own = |given: &[String]| {
+        let mine = given.iter().map(|text| lettered(text)).filter(|(to, _)| to.is_none_or(|to| to == number));
+        mine.map(|(_, text)| text.to_owned()).collect::<Vec<_>>()
+    };
+    let mut environment = BTreeMap::new();
+    for text in own(&options.env) {
+        let (name, value) =
+            text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
+        if name.is_empty() {
+            return Err(wrong("--env", &text, "give VAR=VALUE, or A:VAR=VALUE for one command".to_owned()));
+        }
+        environment.insert(name.to_owned(), value.map(str::to_owned));
+    }
+    let cpu = own(&options.cpu)
+        .pop()
+        .map(|text| text.parse().map_err(|_| wrong("--cpu", &text, "give a CPU number".to_owned())));
+    let priority =
+        own(&options.priority).pop().map(|text| text.parse().map_err(|why| wrong("--priority", &text, why)));
+    let directory = match (folder, own(&options.cwd).pop()) {
+        (Some(folder), Some(below)) => Some(folder.join(below)),
+        (Some(folder), None) => Some(folder.clone()),
+        (None, named) => named.map(PathBuf::from),
+    };
+    if let Some(missing) = directory.as_ref().filter(|directory| folder.is_none() && !directory.is_dir()) {
+        return Err(Error::Usage(format!("--cwd {}: no such folder", missing.display())));
+    }
+    let by_shell = |command: &str| -> Result<Vec<String>, Error> {
+        let shell = options.shell.as_deref().unwrap_or_default();
+        let mut words = split(shell)?;
+        words.extend(["-c".to_owned(), command.to_owned()]);
+        Ok(words)
+    };
+    let words = match (&options.shell, &typed.words) {
+        (Some(_), _) => by_shell(&typed.text)?,
+        (None, Some(words)) => words.clone(),
+        (None, None) => plain(&typed.text)?,
+    };
+    let output = match (options.show_output, options.output.as_deref()) {
+        (true, _) | (_, Some("inherit")) => OutputTarget::Inherit,
+        (_, Some("pipe")) => OutputTarget::Pipe,
+        (_, None | Some("null")) => OutputTarget::Null,
+        (_, Some(file)) => OutputTarget::File(output_file(file)?),
+    };
+    let output = match output {
+        OutputTarget::Null if is_read => OutputTarget::Pipe,
+        OutputTarget::Inherit | OutputTarget::File(_) if is_read => {
+            return Err(Error::Usage(
+                "--metric reads what the commands print: without --output and --show-output".to_owned(),
+            ));
+        }
+        other => other,
+    };
+    Ok(ExecutionRequest {
+        words,
+        empty: if options.shell.is_some() { by_shell("")? } else { Vec::new() },
+        environment,
+        directory,
+        cpu: cpu.transpose()?,
+        priority: priority.transpose()?.unwrap_or_default(),
+        slack: None,
+        joins: None,
+        input: options.input.clone(),
+        output,
+        randomize: options.vary.contains(&Vary::Aslr),
+        limit: options.limit,
+        budget: if options.runs.is_some() || options.max_runs.is_some() { Nanos::ZERO } else { SLICE },
+        most: REPEATS,
+    })
+}
+
+/// A file that commands write to: nothing but a regular file is begun anew.
+fn output_file(file: &str) -> Result<PathBuf, Error> {
+    let path = PathBuf::from(file);
+    match path.symlink_metadata() {
+        Ok(known) if !known.is_file() => Err(Error::Usage(format!("--output {file}: not a regular file"))),
+        _ => Ok(path),
+    }
+}
+
+fn split(text: &str) -> Result<Vec<String>, Error> {
+    let words = shlex::split(text).ok_or_else(|| Error::Usage(format!("{text}: a quote has no end")))?;
+    if words.is_empty() { Err(Error::Usage("a command is empty".to_owned())) } else { Ok(words) }
+}
+
+/// The words of a command that no shell runs, whose program is there.
+fn plain(text: &str) -> Result<Vec<String>, Error> {
+    let words = split(text)?;
+    let is_operator =
+        |word: &&String| OPERATORS.contains(&word.as_str()) || word.starts_with("2>") || word.ends_with(';');
+    if let Some(operator) = words.iter().find(is_operator) {
+        return Err(Error::Usage(format!(
+            "{text}: `{operator}` is for a shell, and none is started; add --shell sh"
+        )));
+    }
+    Ok(words)
+}
+
+/// The numbers that commands print.
+fn extractions(options: &Versus) -> Result<Vec<Extraction>, Error> {
+    let one = |text: &String| {
+        let (name, finder) = text
+            .split_once('=')
+            .filter(|(name, finder)| !name.is_empty() && !finder.is_empty())
+            .ok_or_else(|| Error::Usage(format!("--metric {text}: give NAME=REGEX or NAME=JSONPATH")))?;
+        let is_known = name.starts_with("command.");
+        if is_known || name.contains(char::is_whitespace) {
+            return Err(Error::Usage(format!(
+                "--metric {name}: a name has no blanks and does not begin with command."
+            )));
+        }
+        let better =
+            if options.higher.iter().any(|higher| higher == name) { Better::Higher } else { Better::Lower };
+        let finder = Finder::parse(finder).map_err(|why| Error::Usage(format!("--metric {why}")))?;
+        Ok(Extraction { name: name.to_owned(), finder, better })
+    };
+    let all: Vec<Extraction> = options.metric.iter().map(one).collect::<Result<_, _>>()?;
+    let names = || all.iter().map(|one| one.name.as_str());
+    let twice = (1..all.len()).find(|at| names().take(*at).any(|name| name == all[*at].name));
+    if let Some(at) = twice {
+        return Err(Error::Usage(format!("--metric {} is given twice", all[at].name)));
+    }
+    match options.higher.iter().find(|higher| !names().any(|name| name == **higher)) {
+        Some(other) => Err(Error::Usage(format!("--higher {other}: no --metric has this name"))),
+        None => Ok(all),
+    }
+}
+
+/// The metrics that the verdict is about.
+pub(super) fn primary(options: &Versus, subjects: &[Subject]) -> Result<Vec<String>, Error> {
+    if options.primary.is_empty() {
+        let time = if options.subtract_start { names::COMMAND_NET } else { names::COMMAND_TIME };
+        return Ok(vec![time.to_owned()]);
+    }
+    let metrics = subjects.first().map(|subject| subject.program.metrics()).unwrap_or_default();
+    let known = || metrics.iter().map(|metric| metric.name.as_str());
+    for wanted in &options.primary {
+        if !known().any(|name| name == wanted) {
+            let near = tickmark_store::did_you_mean(wanted, known());
+            return Err(Error::Usage(format!(
+                "--primary {wanted}: no such metric{near}; there are {}",
+                known().collect::<Vec<_>>().join(", ")
+            )));
+        }
+    }
+    Ok(options.primary.clone())
+}
+
+/// How a command is called: as it is named, as it was typed, or by what tells it from the same command beside it.
+fn label(options: &Versus, number: usize, texts: &[&str], fixed: &[String]) -> String {
+    if let Some(name) = options.command_name.get(number) {
+        return name.clone();
+    }
+    if let Some(name) = fixed.get(number) {
+        return name.clone();
+    }
+    let text = texts[number];
+    if texts.iter().filter(|other| **other == text).count() == 1 {
+        return text.to_owned();
+    }
+    let given = [("", &options.env), ("in ", &options.cwd), ("CPU ", &options.cpu), ("", &options.priority)];
+    let own = given.iter().flat_map(|(what, given)| given.iter().map(move |text| (what, lettered(text))));
+    let own: Vec<String> = own
+        .filter(|(_, (to, _))| *to == Some(number))
+        .map(|(what, (_, text))| format!("{what}{text}"))
+        .collect();
+    if own.is_empty() { format!("{}: {text}", letter(number)) } else { format!("{text}, {}", own.join(", ")) }
+}
