@@ -5,7 +5,7 @@ use crate::report::{self, Row};
 use std::collections::BTreeMap;
 use tickmark_stats::{Estimate, median, median_of_runs};
 use tickmark_store::{Id, Recording, Status};
-use tickmark_wire::{Metric, Observations, Observed, Unit, names};
+use tickmark_wire::{Metric, Observations, Unit, names};
 
 /// A command with its executions.
 #[derive(Debug, Clone)]
@@ -59,18 +59,14 @@ impl Subject {
                     continue;
                 }
             }
-            for metric in &metrics {
-                for observed in recording.observed(run, &metric.name).into_iter().flatten() {
-                    let Observed { observations: Observations::Values(found), segments: own, .. } = observed
-                    else {
-                        continue;
-                    };
-                    values.entry(metric.name.as_str().to_owned()).or_default().push(found.values);
-                    segments.extend(own);
+            for observed in recording.observations(run) {
+                if let Observations::Values(found) = observed.observations {
+                    values.entry(observed.metric.as_str().to_owned()).or_default().push(found.values);
+                    segments.extend(observed.segments);
                 }
             }
         }
-        let model = report::build(recording, &|_| true, false);
+        let model = report::build(recording, &|metric| metric.name.as_str() == names::COMMAND_TIME, false);
         let rows = || model.groups.iter().flat_map(|(_, rows)| rows);
         let time = rows().find(|row: &&Row| row.metric == names::COMMAND_TIME);
         let steal = segments.iter().filter_map(|s| Some((s.steal?.as_f64(), s.wall.as_f64())));

@@ -239,20 +239,21 @@ impl Recording {
     pub fn observed(&self, run: &Run, metric: &Name) -> Vec<Option<Observed>> {
         let (path, mut options) = (self.folder.join("events.jsonl"), std::fs::OpenOptions::new());
         let Ok(file) = crate::files::open_regular(&path, options.read(true)) else { return vec![None] };
-        let read = |span: &Span| {
-            let mut line = vec![0; span.length];
-            file.read_exact_at(&mut line, span.start).ok()?;
-            match Event::parse(&line).ok()? {
-                Event::Observed(observed) => Some(observed),
-                _ => None,
-            }
-        };
+        let read = |span: &Span| read_span(&file, span);
         let own = self.places.get_or_init(|| Places::from_recording(self)).metrics.get(metric).copied();
         // What the plan does not know is looked at by its own name.
         let of = |observed: &Option<Observed>| {
             own.is_some() || observed.as_ref().is_none_or(|o| o.metric == *metric)
         };
         run.observed.iter().filter(|span| span.metric == own).map(read).filter(of).collect()
+    }
+
+    /// All observations of a run, in the order in which they were written; without lines that cannot be read or parsed any more.
+    #[must_use]
+    pub fn observations(&self, run: &Run) -> Vec<Observed> {
+        let (path, mut options) = (self.folder.join("events.jsonl"), std::fs::OpenOptions::new());
+        let Ok(file) = crate::files::open_regular(&path, options.read(true)) else { return Vec::new() };
+        run.observed.iter().filter_map(|span| read_span(&file, span)).collect()
     }
 
     /// The environment of the machine: of the first session, or of the imported results.
@@ -286,5 +287,15 @@ impl Recording {
     #[must_use]
     pub fn complete(&self) -> bool {
         self.meta.arm.is_some() || self.open().next().is_none()
+    }
+}
+
+/// The observations of a line of events.jsonl.
+fn read_span(file: &std::fs::File, span: &Span) -> Option<Observed> {
+    let mut line = vec![0; span.length];
+    file.read_exact_at(&mut line, span.start).ok()?;
+    match Event::parse(&line).ok()? {
+        Event::Observed(observed) => Some(observed),
+        _ => None,
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct ExecutionRequest {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// A program that does nothing, run before each execution: what starting it takes. Empty: a static program of 188 bytes.
+    /// A program that does nothing, run before the first execution: what starting it takes. Empty: a static program of 188 bytes.
     pub empty: Vec<String>,
     /// Variables that are set, or unset where there is no value.
     pub environment: BTreeMap<String, Option<String>>,
@@ -72,9 +72,9 @@ pub struct Execution {
     pub bytes: Option<[u64; 4]>,
     /// How long its first thread stood runnable without a CPU (/proc/PID/schedstat).
     pub run_queue: Option<Nanos>,
-    /// Counters of the processor, in the order of [`COUNTERS`]; none where the system has none or grants none.
+    /// Counters of the processor, in the order of [`COUNTERS`], of user space alone where no more is granted; none where there are none.
     pub counters: [Option<u64>; 4],
-    /// From before the empty program was forked until it had ended, just before.
+    /// From before the empty program was forked until it had ended, before the first execution.
     pub start: Option<Nanos>,
     /// How it ended.
     pub end: ExecutionEnd,

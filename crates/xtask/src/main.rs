@@ -35,6 +35,8 @@ cargo xtask licences          check the licences of all dependencies against den
 cargo xtask peers             side by side with perf bench, cyclictest and a plain C loop (3 min)
 cargo xtask peers catalogue   side by side with sysbench, NetPIPE, iperf3, perf bench and a copy loop (5 min)
 cargo xtask peers aa          nothing against nothing, and known slowdowns: how often is which claimed (15 min)
+cargo xtask peers versus [aa|planted|drift|overhead]
+                              tickmark versus beside hyperfine: false claims, planted changes, drift, a run (50 min)
 cargo xtask peers history     single recordings against earlier ones: known changes, and pairs without one (15 min)
 cargo xtask peers messages    tickmark comms beside NetPIPE, sockperf, qperf and iperf3 (2 min)
 cargo xtask peers http        the client of tickmark http beside wrk, ab and h2load, against nginx (3 min)
@@ -92,6 +94,8 @@ fn main() -> ExitCode {
                 "sleep",
             ],
         ),
+        ["peers", "versus"] => peers::versus::run(""),
+        ["peers", "versus", part] => peers::versus::run(part),
         ["peers", "steady"] => peers::steady::run(),
         ["trials", name] => trials::run(name, None),
         ["trials", name, count] => trials::run(name, Some(count)),

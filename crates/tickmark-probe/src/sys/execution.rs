@@ -5,12 +5,13 @@
 
 use super::usage::CpuBooks;
 use super::{CallError, check, exec, limits, named, uprobe};
-use crate::meter::{Meter, SystemMeter};
+use crate::meter::{Meter, Reading, SystemMeter};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tickmark_timer::monotonic_ns;
@@ -38,6 +39,8 @@ const ENABLE_ON_EXEC: u64 = 1 << 12;
 #[derive(Debug)]
 pub struct Runner {
     meter: SystemMeter,
+    /// Of the processor's counters those that this system has and grants.
+    counted: [Option<u64>; 4],
     /// Where the tiny program is.
     tiny: Option<OwnedFd>,
 }
@@ -46,7 +49,8 @@ impl Runner {
     /// In a process of one thread.
     #[must_use]
     pub fn new() -> Self {
-        Self { meter: SystemMeter::new(&[]), tiny: tiny().ok() }
+        let flags = |event| [0, EXCLUDE_KERNEL].into_iter().find(|flags| counter(event, *flags).is_some());
+        Self { meter: SystemMeter::new(&[]), counted: EVENTS.map(flags), tiny: tiny().ok() }
     }
 
     /// Carries a request out: executions until its budget is over, or one fails. `stop` ends it when it can be read or nobody writes to it.
@@ -59,9 +63,12 @@ impl Runner {
         stop: BorrowedFd<'_>,
     ) -> Result<Vec<Execution>, String> {
         let mut all = Vec::new();
+        let start = self.start(request)?;
+        let mut before = self.meter.reading();
         let until = Instant::now() + request.budget.to_duration();
         loop {
-            let execution = self.once(request, stop)?;
+            let (mut execution, after) = self.once(request, stop, &before)?;
+            (execution.start, before) = (start, after);
             let well = execution.end == ExecutionEnd::Code(0);
             all.push(execution);
             if !well || all.len() >= request.most.max(1) as usize || Instant::now() >= until {
@@ -70,10 +77,14 @@ impl Runner {
         }
     }
 
-    fn once(&mut self, request: &ExecutionRequest, stop: BorrowedFd<'_>) -> Result<Execution, String> {
-        let start = self.start(request)?;
-        let before = self.meter.reading();
-        let counters = EVENTS.map(counter);
+    /// One execution, and what the machine says after it.
+    fn once(
+        &mut self,
+        request: &ExecutionRequest,
+        stop: BorrowedFd<'_>,
+        before: &Reading,
+    ) -> Result<(Execution, Reading), String> {
+        let counters = std::array::from_fn::<_, 4, _>(|at| counter(EVENTS[at], self.counted[at]?));
         let mut command = command(request, &request.words)?;
         streams(request, &mut command)?;
         let begun = monotonic_ns();
@@ -88,11 +99,11 @@ impl Runner {
         let (status, usage) = running.reap().map_err(|error| error.to_string())?;
         let (output, complaint, cut) = running.rest();
         let after = self.meter.reading();
-        let mut segment = after.since(&before, Nanos::ZERO, wall);
+        let mut segment = after.since(before, Nanos::ZERO, wall);
         segment.run_delay = books.run_queue;
         let nanos = |time: libc::timeval| Nanos::new(time.tv_sec * 1_000_000_000 + time.tv_usec * 1_000);
         let count = |value: i64| value.max(0) as u64;
-        Ok(Execution {
+        let execution = Execution {
             wall,
             user: nanos(usage.ru_utime),
             system: nanos(usage.ru_stime),
@@ -102,17 +113,18 @@ impl Runner {
             bytes: books.bytes,
             run_queue: books.run_queue,
             counters: counters.map(|counter| uprobe::value(&counter?).ok()),
-            start,
+            start: None,
             end: end.unwrap_or_else(|| ended(status)),
             output: (request.output == OutputTarget::Pipe)
                 .then(|| String::from_utf8_lossy(&output).into_owned()),
             cut,
             complaint: last_line(&complaint),
             segment,
-        })
+        };
+        Ok((execution, after))
     }
 
-    /// How long the empty program takes; none where it cannot be run.
+    /// How long the empty program takes just before; none where it cannot be run.
     fn start(&self, request: &ExecutionRequest) -> Result<Option<Nanos>, String> {
         let own = self
             .tiny
@@ -146,18 +158,17 @@ fn tiny() -> Result<OwnedFd, CallError> {
     Ok(file)
 }
 
-/// A counter of the processor over what this process executes from here on; user space alone where no more is granted.
-fn counter(event: u64) -> Option<OwnedFd> {
-    let flags = INHERIT | DISABLED | ENABLE_ON_EXEC;
-    let open = |flags| uprobe::open_kind(HARDWARE, event, flags, false, 0, -1).ok();
-    open(flags).or_else(|| open(flags | EXCLUDE_KERNEL))
+/// A counter of the processor over what this process executes from here on, with the kernel or without.
+fn counter(event: u64, flags: u64) -> Option<OwnedFd> {
+    uprobe::open_kind(HARDWARE, event, flags | INHERIT | DISABLED | ENABLE_ON_EXEC, false, 0, -1).ok()
 }
 
 /// A command with its place.
 fn command(request: &ExecutionRequest, words: &[String]) -> Result<Command, String> {
     let (program, arguments) = words.split_first().ok_or("a command is empty")?;
-    let mut command = Command::new(program);
-    command.args(arguments).process_group(0);
+    // Looked for here, so that looking is no part of its time.
+    let mut command = Command::new(found(program, request).as_deref().unwrap_or(program.as_ref()));
+    command.arg0(program).args(arguments).process_group(0);
     for (name, value) in &request.environment {
         match value {
             Some(value) => command.env(name, value),
@@ -188,6 +199,19 @@ fn command(request: &ExecutionRequest, words: &[String]) -> Result<Command, Stri
     // SAFETY: this process has one thread, so that nothing is locked in the child.
     unsafe { command.pre_exec(settle) };
     Ok(command)
+}
+
+/// The file of a program that is named without a folder, as execvp(3) finds it.
+fn found(program: &str, request: &ExecutionRequest) -> Option<PathBuf> {
+    let own = request.environment.get("PATH").cloned().unwrap_or_else(|| std::env::var("PATH").ok());
+    let executable = |file: &PathBuf| {
+        file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    let folders = own.filter(|_| !program.contains('/'))?;
+    std::env::split_paths(&folders)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(program))
+        .find(executable)
 }
 
 /// Opens what the command reads from and writes to.

@@ -13,6 +13,7 @@ pub(crate) mod steady;
 pub(crate) mod sweep;
 pub(crate) mod tick;
 pub(crate) mod tools;
+pub(crate) mod versus;
 
 use crate::{Result, shell};
 use serde_json::Value;

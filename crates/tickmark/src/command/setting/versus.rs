@@ -6,7 +6,6 @@ mod subjects;
 
 use crate::cli::versus::Vary;
 use crate::cli::{CompareFormat, Versus as Asked};
-use crate::command::arms::failed;
 use crate::command::compare::{self, compared};
 use crate::error::{Code, Error};
 use crate::progress;
@@ -68,7 +67,8 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     exports::write(options, &versus, &asking)?;
     show(options, &versus, &measured)?;
     let judged = versus.comparison.as_ref().map_or(Code::Done, |model| compare::code(model, options.fail_on));
-    let is_partly = measured.is_partly(store);
+    let has_failed = versus.subjects.iter().any(|subject| !subject.failed.is_empty());
+    let is_partly = !measured.is_restored || measured.halt == Halt::Stopped || has_failed;
     Ok(judged.worse(if is_partly { Code::Partly } else { Code::Done }))
 }
 
@@ -114,12 +114,6 @@ struct Measured {
     halt: Halt,
     is_restored: bool,
     notes: Vec<String>,
-}
-
-impl Measured {
-    fn is_partly(&self, store: &Store) -> bool {
-        !self.is_restored || self.halt == Halt::Stopped || failed(store, &self.ids, self.made)
-    }
 }
 
 /// Tries each command, plans by how long it takes, and carries the blocks out.
