@@ -80,7 +80,7 @@ fn verdict(line: &Line, against: &Against, [base, other]: [char; 2], margin: f64
         Word::Undecided | Word::NotCompared => {
             let more = match line.why {
                 Some(NoClaimReason::Needs(needed)) => {
-                    format!("needs about {} in all: a larger --budget", count(needed as u32, "pair"))
+                    format!("needs about {} in all (--budget, --runs)", count(needed as u32, "pair"))
                 }
                 _ => words::open(line, &against.basis, margin),
             };
@@ -132,14 +132,8 @@ pub fn text(versus: &Versus, notes: &[String], all: bool) -> String {
         let _ = writeln!(out, "{}", hanging(&sentence));
     }
     out.push('\n');
-    for subject in &versus.subjects {
-        let named =
-            if subject.label == subject.command { String::new() } else { format!("{}: ", subject.label) };
-        let _ = writeln!(
-            out,
-            "{}",
-            hanging(&format!("{HEADING}{}{HEADING:#}  {named}{}", subject.letter, subject.command))
-        );
+    for line in commands(versus) {
+        let _ = writeln!(out, "{}", hanging(&line));
     }
     out.push('\n');
     fitting_table(&mut out, &table(versus), &[1, 2, 3, 4, 5, 6, 7], &[3, 4, 7]);
@@ -155,6 +149,31 @@ pub fn text(versus: &Versus, notes: &[String], all: bool) -> String {
         let _ = writeln!(out, "{}", hanging(note));
     }
     out
+}
+
+/// The commands by their letters; what all of them share is said once.
+fn commands(versus: &Versus) -> Vec<String> {
+    let first = versus.subjects.first().map_or("", |subject| subject.command.as_str());
+    let shared = versus.subjects.len() > 1 && versus.subjects.iter().all(|subject| subject.command == first);
+    let own = |subject: &Subject| {
+        let letter = format!("{HEADING}{}{HEADING:#}", subject.letter);
+        let label = subject
+            .label
+            .strip_prefix(&subject.command)
+            .map_or(subject.label.as_str(), |rest| rest.trim_start_matches(", "));
+        match (shared, label) {
+            (true, label) if label.len() == 1 => letter,
+            (true, label) => format!("{letter}  {label}"),
+            (false, "") => format!("{letter}  {}", subject.command),
+            (false, label) => format!("{letter}  {label}: {}", subject.command),
+        }
+    };
+    let own: Vec<String> = versus.subjects.iter().map(own).collect();
+    if !shared {
+        return own;
+    }
+    let all = if own.iter().all(|line| !line.contains("  ")) { vec![own.join(", ")] } else { own };
+    std::iter::once(format!("of {first}:")).chain(all).collect()
 }
 
 /// The times of the commands.

@@ -50,6 +50,9 @@ pub struct Arm {
     /// After how many blocks it is looked at, and ends if it is decided; empty where it is looked at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// The metrics that carry its claims; empty where all do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub primary: Vec<String>,
 }
 
 /// Why a recording cannot be resumed here.

@@ -26,6 +26,8 @@ pub struct Experiment {
     pub programs: Vec<Program>,
     /// After how many blocks it is looked at, and ends if it is decided; empty where it is looked at once.
     pub looks: Vec<u32>,
+    /// The metrics that carry its claims; empty where all do.
+    pub primary: Vec<String>,
     /// How often each setting is measured.
     pub blocks: u32,
     /// Longest measuring time of one setting in a block.

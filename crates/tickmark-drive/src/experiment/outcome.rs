@@ -39,7 +39,7 @@ impl Outcome {
         Metric {
             sleeps: true,
             roams: true,
-            ..Metric::of_values(&self.name, &self.name, Group::Machine, unit, self.better)
+            ..Metric::of_values(&self.name, &self.name, Group::Command, unit, self.better)
         }
     }
 

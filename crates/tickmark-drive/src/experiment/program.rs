@@ -23,6 +23,8 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// The command of a setting.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
+    /// As it was typed.
+    pub text: String,
     /// How it is run.
     pub request: ExecutionRequest,
     /// For the shell, before each run.
@@ -194,7 +196,7 @@ impl Program {
             gives: self.metrics().into_iter().map(|metric| metric.name).collect(),
             limit: Some(self.request.limit),
             padding: if self.vary_environment { random.random_range(0..PADDING / 16) * 16 } else { 0 },
-            arguments: [("words".to_owned(), self.request.words.join(" "))].into(),
+            arguments: [("words".to_owned(), self.text.clone())].into(),
             ..RunPlan::new(RunId(0), round, Name::new(names::COMMAND), self.request.budget)
         }
     }
@@ -269,7 +271,7 @@ impl Program {
             ExecutionEnd::Late => format!("took longer than {} s", self.request.limit.as_f64() / 1e9),
             ExecutionEnd::Stopped => "was interrupted".to_owned(),
         };
-        format!("`{}` {how}", self.request.words.join(" "))
+        format!("`{}` {how}", self.text)
     }
 
     /// The request under these settings of the knob.

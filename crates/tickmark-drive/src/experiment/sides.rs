@@ -161,6 +161,7 @@ impl Experiment {
                 number: number.map_or(0, |number| number as u32),
                 pilot: number.is_none(),
                 looks: if number.is_some() { self.looks.clone() } else { Vec::new() },
+                primary: self.primary.clone(),
             }),
             target: None,
         };

@@ -51,7 +51,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 spec.also = &[];
             }
         },
-        ..Spec::cost(Group::Machine, "command", "time of a command")
+        ..Spec::cost(Group::Command, "command", "time of a command")
     },
     prepare: |_, params| {
         let options = options_from(params);

@@ -27,6 +27,7 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
     (
         "A change",
         &[
+            ("Which of two commands is faster?", &["tickmark versus ./old ./new"]),
             (
                 "Does a setting matter (clock source, sysctl, priority)?",
                 &["tickmark experiment clocksource=tsc,hpet clock"],

@@ -38,3 +38,4 @@ mod stat;
 mod tick;
 mod timers;
 mod traffic;
+mod versus;

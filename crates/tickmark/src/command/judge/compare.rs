@@ -14,7 +14,9 @@ pub(in crate::command) fn run(store: &Store, options: &Compare) -> Result<Code, 
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
     let metrics = || sides.iter().flat_map(|side| &side.recordings).flat_map(|one| &one.meta.plan.metrics);
     let only = Named::new("--only", &options.only, metrics());
-    let primary = Named::new("--primary", &options.primary, metrics());
+    let planned = planned_primary(&sides);
+    let primary = if options.primary.is_empty() { &planned } else { &options.primary };
+    let primary = Named::new("--primary", primary, metrics());
     let asked_for = CompareOptions {
         margin: options.margin,
         unit: options.unit.into(),
@@ -55,6 +57,14 @@ pub(in crate::command) fn run(store: &Store, options: &Compare) -> Result<Code, 
     }
     show(&model, options.format)?;
     Ok(code)
+}
+
+/// The metrics that were to carry the claims of an experiment, if all sides are its settings.
+fn planned_primary(sides: &[Side]) -> Vec<String> {
+    let mut arms = sides.iter().flat_map(|side| &side.recordings).map(|one| one.meta.arm.as_ref());
+    let Some(Some(first)) = arms.next() else { return Vec::new() };
+    let same = arms.all(|arm| arm.is_some_and(|arm| arm.experiment == first.experiment));
+    if same { first.primary.clone() } else { Vec::new() }
 }
 
 /// Compares sides; where they are too few, earlier recordings of these machines say how far they spread.

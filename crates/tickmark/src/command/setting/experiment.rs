@@ -195,6 +195,7 @@ fn plan(
         outcomes,
         programs: Vec::new(),
         looks: Vec::new(),
+        primary: Vec::new(),
         blocks,
         slice,
         budget: options.budget.or(from.budget).map(Nanos::to_duration),

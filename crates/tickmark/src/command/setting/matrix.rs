@@ -150,6 +150,7 @@ fn experiment(
         outcomes: Vec::new(),
         programs: Vec::new(),
         looks: Vec::new(),
+        primary: Vec::new(),
         blocks: machine.blocks.unwrap_or(from.blocks),
         slice: Nanos::new(from.slice.get() * i64::from(plan::weight(probes)) / 10),
         budget: None,

@@ -50,7 +50,7 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
         }
     }
     let knob = turned.map_or_else(|| Ok(commands(options, &places, &asking)), Ok::<_, Error>)?;
-    let mut experiment = experiment(options, knob, &asking);
+    let mut experiment = experiment(options, knob, &asking, primary.clone());
     let beside = |command: Option<&String>, asking: &Asking| {
         let folder = asking.program.request.directory.as_deref();
         command.map_or(Ok(()), |command| run_command(command, folder, &control))
@@ -84,7 +84,7 @@ fn commands(options: &Asked, places: &[std::path::PathBuf], asking: &[Asking]) -
     }
 }
 
-fn experiment(options: &Asked, turned: Turned, asking: &[Asking]) -> Experiment {
+fn experiment(options: &Asked, turned: Turned, asking: &[Asking], primary: Vec<String>) -> Experiment {
     Experiment {
         name: options.name.clone().unwrap_or_else(|| "versus".to_owned()),
         knob_name: turned.name,
@@ -94,6 +94,7 @@ fn experiment(options: &Asked, turned: Turned, asking: &[Asking]) -> Experiment 
         outcomes: Vec::new(),
         programs: asking.iter().map(|asking| asking.program.clone()).collect(),
         looks: Vec::new(),
+        primary,
         blocks: 0,
         slice: Nanos::ZERO,
         budget: Some(budget(options, asking.len())),

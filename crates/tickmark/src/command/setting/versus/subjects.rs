@@ -97,6 +97,7 @@ pub(super) fn subjects(
         Ok(Subject {
             label: String::new(),
             program: Program {
+                text: typed.text.clone(),
                 request,
                 prepare: own(&options.prepare),
                 conclude: own(&options.conclude),
@@ -355,5 +356,6 @@ fn label(options: &Versus, number: usize, texts: &[&str], fixed: &[String]) -> S
         .filter(|(_, (to, _))| *to == Some(number))
         .map(|(what, (_, text))| format!("{what}{text}"))
         .collect();
-    if own.is_empty() { format!("{}: {text}", letter(number)) } else { format!("{text}, {}", own.join(", ")) }
+    let own = if own.is_empty() { letter(number).to_string() } else { own.join(", ") };
+    format!("{text}, {own}")
 }

@@ -1,0 +1,312 @@
+//! Commands side by side.
+
+use crate::bench::{Bench, err, out, page_of, refused, words};
+use serde_json::Value;
+
+/// The row of a metric in the first comparison.
+fn line<'a>(page: &'a Value, metric: &str) -> &'a Value {
+    let rows = page["comparison"]["candidates"][0]["rows"].as_array().unwrap_or_else(|| panic!("{page:#}"));
+    rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("no {metric}"))
+}
+
+fn metric<'a>(page: &'a Value, command: usize, name: &str) -> &'a Value {
+    let all = page["commands"][command]["metrics"].as_array().unwrap();
+    all.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("no {name} in {page:#}"))
+}
+
+/// The answer is the first line; what is twice as long is told whatever the machine does.
+#[test]
+fn the_slower_of_two_commands_is_named_first() {
+    let bench = Bench::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (json, csv, markdown) = (file("h.json"), file("h.csv"), file("h.md"));
+    let exports = ["--export-json", &json, "--export-csv", &csv, "--export-markdown", &markdown];
+    let output =
+        bench.run(&[&["versus", "sleep 0.02", "sleep 0.06", "--name", "naps"], &exports[..]].concat());
+    let text = out(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("B is ") && first.contains("times slower than A (95 %: between"), "{text}");
+    assert!(
+        words(&text).contains("starting an empty process takes") && text.contains("as it is decided"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // hyperfine's files, which tickmark reads as hyperfine's.
+    let page: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let results = page["results"].as_array().unwrap();
+    assert_eq!((results.len(), results[1]["command"].as_str()), (2, Some("sleep 0.06")));
+    let times = results[1]["times"].as_array().unwrap();
+    assert!(times.len() >= 8 && times.iter().all(|time| time.as_f64().unwrap() >= 0.06), "{page:#}");
+    assert!(
+        results[0]["memory_usage_byte"][0].as_u64().unwrap() > 100_000 && results[0]["exit_codes"][0] == 0
+    );
+    assert!(out(&bench.run(&["import", &json])).contains("hyperfine"));
+    let csv = std::fs::read_to_string(&csv).unwrap();
+    assert!(csv.starts_with("command,mean,stddev,median,user,system,min,max\nsleep 0.02,0.0"), "{csv}");
+    let markdown = std::fs::read_to_string(&markdown).unwrap();
+    assert!(
+        markdown.starts_with("| Command | Mean [ms] |") && markdown.contains("| `sleep 0.06` |"),
+        "{markdown}"
+    );
+    // Its recordings are recordings: compared again they say the same.
+    let again =
+        page_of(bench.run(&["compare", "naps:sleep 0.02", "naps:sleep 0.06", "--format", "json"]).stdout);
+    let rows = again["candidates"][0]["rows"].as_array().unwrap();
+    let time = rows.iter().find(|row| row["metric"] == "command.time").unwrap();
+    assert_eq!(time["verdict"], "beyond_margin", "{time:#}");
+    assert!(
+        rows.iter().all(|row| row["metric"] == "command.time"
+            || row["reason"] == "secondary"
+            || row["verdict"] == "not_compared"),
+        "{rows:#?}"
+    );
+    assert!(out(&bench.run(&["show", "naps:sleep 0.02"])).contains("largest resident memory"));
+    let report = file("page.html");
+    assert!(bench.run(&["report", "naps:sleep 0.02", "-o", &report]).status.success());
+    assert!(std::fs::read_to_string(&report).unwrap().contains("largest resident memory"));
+    assert_eq!(
+        bench.run(&["versus", "--fail-on", "worse", "sleep 0.02", "sleep 0.06"]).status.code(),
+        Some(3)
+    );
+}
+
+#[test]
+fn what_a_command_does_is_measured() {
+    let bench = Bench::new();
+    let script = |mib: u32| format!("x = bytearray({mib} << 20); print('mib: {mib}'); print('a' * 70000)");
+    let quoted = |mib| format!("python3 -S -c \"{}\"", script(mib));
+    let page = bench.json(&[
+        "versus",
+        "-r",
+        "10",
+        "--metric",
+        r"size=mib: (\d+)",
+        "--primary",
+        "size",
+        "--higher",
+        "size",
+        &quoted(10),
+        &quoted(40),
+    ]);
+    let resident = |command| metric(&page, command, "command.resident")["median"].as_f64().unwrap();
+    let more = resident(1) - resident(0);
+    assert!((more / f64::from(30 << 20) - 1.0).abs() < 0.05, "30 MiB more: {more}");
+    let faults = |command| metric(&page, command, "command.faults.minor")["median"].as_f64().unwrap();
+    assert!(
+        faults(1) - faults(0) > 7000.0
+            && metric(&page, 0, "command.bytes.written")["median"].as_f64() >= Some(70_000.0)
+    );
+    assert_eq!(
+        (metric(&page, 1, "size")["median"].as_f64(), line(&page, "size")["verdict"].as_str()),
+        (Some(40.0), Some("beyond_margin"))
+    );
+    assert_eq!(metric(&page, 0, "command.time")["runs"], 10);
+    assert!(
+        page["notes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|note| note.as_str().unwrap().contains("something else than A")),
+        "{page:#}"
+    );
+    assert!(
+        page["answer"][0].as_str().unwrap().starts_with("size: B is 4.00 times higher than A"),
+        "{page:#}"
+    );
+    // By a path in JSON, and without the start of a process.
+    let page = bench.json(&[
+        "versus",
+        "-r",
+        "4",
+        "--subtract-start",
+        "--metric",
+        "n=$.a[1].n",
+        "-S",
+        "sh",
+        "echo '{\"a\": [0, {\"n\": 7}]}'",
+    ]);
+    assert_eq!(metric(&page, 0, "n")["median"].as_f64(), Some(7.0));
+    let of = |name: &str| metric(&page, 0, name)["mean"].as_f64().unwrap();
+    assert!((of("command.time") - of("command.start") - of("command.net")).abs() < 1.0, "{page:#}");
+}
+
+#[test]
+fn one_command_in_two_environments_places_and_settings() {
+    let bench = Bench::new();
+    let folder = tempfile::tempdir().unwrap();
+    let seen = folder.path().join("seen").display().to_string();
+    let asks = format!("echo \"$NAP $(pwd) $(nice) $VALUE\" >> {seen}; sleep $NAP");
+    let there = format!("B:{}", folder.path().display());
+    let output = bench.run(&[
+        "versus",
+        "-S",
+        "sh",
+        "-r",
+        "8",
+        "--env",
+        "A:NAP=0.01",
+        "--env",
+        "B:NAP=0.03",
+        "--env",
+        "VALUE=both",
+        "--cwd",
+        &there,
+        &asks,
+    ]);
+    let text = out(&output);
+    assert!(text.contains("NAP=0.03") && text.starts_with("B "), "{text}{}", err(&output));
+    let seen = std::fs::read_to_string(&seen).unwrap();
+    let of = |nap: &str| seen.lines().filter(|line| line.starts_with(nap)).collect::<Vec<_>>();
+    // One run before, eight measured.
+    assert!(of("0.01").len() >= 9 && of("0.03").len() == 9, "{seen}");
+    let place = folder.path().canonicalize().unwrap().display().to_string();
+    assert!(of("0.03").iter().all(|line| line.contains(&place) && line.ends_with("both")), "{seen}");
+    assert!(of("0.01").iter().all(|line| !line.contains(&place)), "{seen}");
+    // A knob is one engine with experiments: slack of 20 ms lengthens a sleep of 1 ms.
+    let page = bench.json(&["versus", "--knob", "slack=1us,20ms", "-r", "8", "sleep 0.001"]);
+    assert_eq!(page["commands"][1]["label"], "20ms");
+    assert!(page["answer"][0].as_str().unwrap().starts_with("B is "), "{page:#}");
+    let more = metric(&page, 1, "command.time")["median"].as_f64().unwrap()
+        - metric(&page, 0, "command.time")["median"].as_f64().unwrap();
+    assert!((5e6..40e6).contains(&more), "{more}");
+}
+
+#[test]
+fn commands_before_and_after_and_parameters() {
+    let bench = Bench::new();
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log").display().to_string();
+    let says = |word: &str| format!("echo {word}-{{n}} >> {log}");
+    let output = bench.run(&[
+        "versus",
+        "-r",
+        "2",
+        "-S",
+        "sh",
+        "-L",
+        "n",
+        "1,2",
+        "-s",
+        &says("setup"),
+        "-p",
+        &says("prepare"),
+        "-C",
+        &says("conclude"),
+        "-c",
+        &says("cleanup"),
+        &format!("echo run-{{n}} >> {log}"),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let log = std::fs::read_to_string(&log).unwrap();
+    let count = |word: &str| log.lines().filter(|line| *line == word).count();
+    for n in 1..=2 {
+        let all =
+            ["setup", "prepare", "run", "conclude", "cleanup"].map(|word| count(&format!("{word}-{n}")));
+        assert_eq!(all, [1, 3, 3, 3, 1], "{log}");
+    }
+    let order: Vec<&str> = log.lines().map(|line| line.split('-').next().unwrap()).collect();
+    assert!(
+        order[..2] == ["setup"; 2]
+            && order[2..5] == ["prepare", "run", "conclude"]
+            && order[order.len() - 2..] == ["cleanup"; 2]
+    );
+    let page = bench.json(&["versus", "-r", "2", "-P", "t", "0.01", "0.02", "-D", "0.005", "sleep {t}"]);
+    let labels: Vec<&str> =
+        page["commands"].as_array().unwrap().iter().map(|one| one["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["sleep 0.010", "sleep 0.015", "sleep 0.020"]);
+}
+
+#[test]
+fn two_revisions_are_built_apart_and_cleaned_up() {
+    let bench = Bench::new();
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(arguments)
+            .current_dir(folder.path());
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "--quiet"]);
+    for nap in ["0.01", "0.03"] {
+        std::fs::write(folder.path().join("nap.in"), nap).unwrap();
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "-m", nap]);
+    }
+    let build = "echo built $TICKMARK_LINK_SEED; printf '#!/bin/sh\\nexec sleep %s\\n' $(cat nap.in) > nap; chmod +x nap";
+    let run = |arguments: &[&str]| bench.command(arguments).current_dir(folder.path()).output().unwrap();
+    let output = run(&[
+        "versus",
+        "--rev",
+        "HEAD~1..HEAD",
+        "--build",
+        build,
+        "--vary",
+        "env,link,aslr",
+        "-r",
+        "3",
+        "./nap",
+    ]);
+    let text = out(&output);
+    assert!(text.contains("of ./nap:\nA  HEAD~1\nB  HEAD\n"), "{text}{}", err(&output));
+    assert!(text.starts_with("B is ") && text.lines().next().unwrap().contains("slower than A"), "{text}");
+    assert_eq!(git(&["worktree", "list"]).lines().count(), 1, "worktrees are removed");
+    refused(&run(&["versus", "--rev", "HEAD..HEAD", "./nap"]), 2, &["both are commit"]);
+    refused(&run(&["versus", "--rev", "nothing..HEAD", "./nap"]), 2, &["no revision nothing"]);
+    let broken = run(&["versus", "--rev", "HEAD~1..HEAD", "--build", "exit 3", "./nap"]);
+    assert!(broken.status.code() == Some(1) && err(&broken).contains("exit status: 3"), "{}", err(&broken));
+    assert_eq!(git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn what_cannot_be_measured_is_one_line() {
+    let bench = Bench::new();
+    let run = |arguments: &[&str]| bench.run(&[&["versus"], arguments].concat());
+    refused(&run(&[]), 2, &["COMMAND"]);
+    refused(&run(&["/nowhere/program", "true"]), 1, &["/nowhere/program: No such file"]);
+    refused(&run(&["ls | wc", "true"]), 2, &["`|` is for a shell", "--shell sh"]);
+    refused(
+        &run(&["true", "sh -c 'echo no luck >&2; exit 3'"]),
+        1,
+        &["ended with exit code 3: no luck", "--ignore-failure"],
+    );
+    refused(&run(&["--limit", "50ms", "sleep 30", "true"]), 1, &["took longer than 0.05 s"]);
+    refused(&run(&["--env", "C:A=1", "true", "false"]), 2, &["there are 2 commands, and an option is for C"]);
+    refused(&run(&["--metric", "x=(", "true"]), 2, &["--metric"]);
+    refused(&run(&["--metric", "x=nothing", "true"]), 1, &["x: nothing is not in what it prints"]);
+    refused(&run(&["--primary", "command.tim", "true", "true"]), 2, &["did you mean command.time"]);
+    refused(&run(&["--knob", "slack=1us,2us", "true", "false"]), 2, &["one command"]);
+    refused(&run(&["--output", "/dev/zero", "true"]), 2, &["not a regular file"]);
+    refused(&run(&["--prepare", "exit 4", "true"]), 1, &["exit 4"]);
+    // A command that fails in between: what was measured is kept.
+    let folder = tempfile::tempdir().unwrap();
+    let count = folder.path().join("count").display().to_string();
+    let fails = format!("echo >> {count}; test $(wc -l < {count}) -lt 6");
+    let kept = bench.run(&["versus", "-r", "20", "-S", "sh", "true", &fails]);
+    assert_eq!(kept.status.code(), Some(1));
+    assert!(err(&kept).contains("blocks are kept: tickmark compare"), "{}", err(&kept));
+    // All the same with --ignore-failure, and the codes are said.
+    let page = bench.json(&["versus", "-r", "3", "-i", "false", "true"]);
+    assert_eq!(metric(&page, 0, "command.code")["median"].as_f64(), Some(1.0));
+}
+
+/// Ctrl-C leaves the blocks that were made, and no command running.
+#[test]
+fn interrupted_it_shows_what_there_is() {
+    let bench = Bench::new();
+    let child = bench.command(&["versus", "-r", "1000", "sleep 0.02", "sleep 0.021"]);
+    let mut child =
+        { child }.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut text).unwrap();
+    assert_eq!(status.code(), Some(4), "{text}");
+    assert!(text.contains("interrupted; saved as"), "{text}");
+}
