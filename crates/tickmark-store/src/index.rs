@@ -49,6 +49,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// As [`Recording::is_history`].
+    #[must_use]
+    pub fn is_history(&self) -> bool {
+        self.arm.as_ref().is_none_or(Arm::is_command)
+    }
+
     /// Entry of the index about a recording.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {

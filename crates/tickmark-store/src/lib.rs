@@ -24,7 +24,7 @@ pub use id::Id;
 pub use index::Entry;
 pub use near::did_you_mean;
 pub use read::load;
-pub use recording::{Arm, Elsewhere, Meta, Recording, Run, Span, Status};
+pub use recording::{Arm, COMMANDS, Elsewhere, Meta, Recording, Run, Span, Status};
 pub use write::Writer;
 
 use index::Index;

@@ -55,6 +55,17 @@ pub struct Arm {
     pub primary: Vec<String>,
 }
 
+/// What differs between the settings of an experiment that turns nothing: the command alone.
+pub const COMMANDS: &str = "commands";
+
+impl Arm {
+    /// True if nothing of the system was turned: it is a history of its command as any other recording is.
+    #[must_use]
+    pub fn is_command(&self) -> bool {
+        self.knob == COMMANDS && !self.pilot
+    }
+}
+
 /// Why a recording cannot be resumed here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Elsewhere {
@@ -269,6 +280,12 @@ impl Recording {
     /// Runs that are still to be done.
     pub fn open(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.status == Status::Open)
+    }
+
+    /// True if it may be judged by earlier recordings, and judge later ones: no setting of an experiment on the system.
+    #[must_use]
+    pub fn is_history(&self) -> bool {
+        self.meta.arm.as_ref().is_none_or(Arm::is_command)
     }
 
     /// Why what is still to be done cannot be done by this program on this machine, if it cannot.

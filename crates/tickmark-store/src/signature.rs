@@ -72,7 +72,15 @@ pub(crate) fn length(recording: &Recording, metric: &Name) -> (usize, Nanos) {
 /// The same for recordings that measured a metric in the same manner, whatever the system: settings, runs and their length.
 pub(crate) fn manner(recording: &Recording, metric: &Name) -> String {
     let (runs, length) = length(recording, metric);
-    format!("{} {runs} {}", settings(recording), length.get())
+    match command(recording) {
+        Some(command) => format!("{} {} {command}", settings(recording), length.get()),
+        None => format!("{} {runs} {}", settings(recording), length.get()),
+    }
+}
+
+/// The command that a recording is about, which runs as often as it takes to decide.
+fn command(recording: &Recording) -> Option<&str> {
+    recording.meta.arm.as_ref().filter(|arm| arm.is_command()).map(|arm| arm.setting.as_str())
 }
 
 /// Parameter that says where another host is reached today, and not which host it is: its port, and a file.
@@ -97,6 +105,9 @@ pub(crate) fn request_text(recording: &Recording) -> String {
         let one = format!("{}:{} {} {}", run.probe, arguments(run), given.join(" "), run.budget.get());
         *runs.entry(one).or_default() += 1;
     }
-    let runs: Vec<String> = runs.into_iter().map(|(run, count)| format!("{count} x {run}")).collect();
+    let command = command(recording);
+    let often =
+        |(run, count): (String, usize)| if command.is_some() { run } else { format!("{count} x {run}") };
+    let runs: Vec<String> = runs.into_iter().map(often).chain(command.map(str::to_owned)).collect();
     format!("{}; {}", settings(recording), runs.join("; "))
 }

@@ -84,6 +84,10 @@ pub(super) fn build_header(recording: &Recording, samples: &[Sample<'_>]) -> Hea
     let text = |name: &str| facts.get(name).map(str::to_owned);
     let irq = facts.get("kernel.config.IRQ_TIME_ACCOUNTING").map(|value| value != "y");
     let ok = || recording.runs.iter().filter(|run| run.status == Status::Ok);
+    let arm = recording.meta.arm.as_ref();
+    let is_command = arm.is_some_and(tickmark_store::Arm::is_command);
+    // Blocks that an experiment did not need were never due.
+    let is_due = |run: &&Run| arm.is_none() || run.status != Status::Open;
     Header {
         id: recording.meta.id.clone(),
         name: recording.meta.name.clone(),
@@ -105,8 +109,9 @@ pub(super) fn build_header(recording: &Recording, samples: &[Sample<'_>]) -> Hea
         hz_configured: configured_hz(recording),
         hz_measured: hz_measured(recording, samples),
         clock_source: text("clock.source"),
-        rounds: recording.runs.iter().map(|run| run.planned.round).max().unwrap_or(0),
-        settled: session.map(|hello| hello.settled.clone()),
+        rounds: recording.runs.iter().filter(is_due).map(|run| run.planned.round).max().unwrap_or(0),
+        // Commands run on any CPU, whichever the agent would have measured.
+        settled: session.filter(|_| !is_command).map(|hello| hello.settled.clone()),
         seconds: seconds(recording),
         instrument: ok().find_map(|run| run.outcome.as_ref()).map(|outcome| outcome.instrument),
         gigahertz: gigahertz(recording),

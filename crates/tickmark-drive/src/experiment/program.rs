@@ -33,6 +33,8 @@ pub struct Program {
     pub conclude: Option<String>,
     /// Numbers that it prints.
     pub extractions: Vec<Extraction>,
+    /// Which counters of the processor the system has and grants, in the order of [`COUNTERS`].
+    pub counters: [bool; 4],
     /// True if it may end with any code.
     pub ignore_failure: bool,
     /// True if each run has an environment of another length.
@@ -172,7 +174,7 @@ impl Program {
             FIGURES.iter().filter(|(name, ..)| self.keeps(name)).map(|(name, title, unit, better, _)| {
                 settled(Metric::of_values(name, title, Group::Command, *unit, *better))
             });
-        let counters = COUNTERS.iter().map(|counter| {
+        let counters = COUNTERS.iter().zip(self.counters).filter(|(_, is)| *is).map(|(counter, _)| {
             let (name, title) = (format!("command.{counter}"), counter.replace('_', " "));
             settled(Metric::of_values(&name, &title, Group::Command, Unit::Count, Better::Lower))
         });
@@ -208,7 +210,8 @@ impl Program {
         };
         let own = FIGURES.iter().filter(|(name, ..)| self.keeps(name));
         let own = own.filter_map(|(name, _, _, _, figure)| Some(((*name).to_owned(), all(figure)?)));
-        let counters = COUNTERS.iter().enumerate().filter_map(|(at, counter)| {
+        let counters = COUNTERS.iter().enumerate().filter(|(at, _)| self.counters[*at]);
+        let counters = counters.filter_map(|(at, counter)| {
             Some((format!("command.{counter}"), all(&|execution| count(execution.counters[at]?))?))
         });
         let mut values: Vec<(String, Vec<Printed>)> = own.chain(counters).collect();
@@ -344,7 +347,8 @@ impl Program {
             return Err(Error::Refused(format!("{}{hint}", self.complaint(&execution))));
         }
         self.values(std::slice::from_ref(&execution)).map_err(Error::Refused)?;
-        Ok(Trial { wall: execution.wall.to_duration(), output: execution.output })
+        let counters = execution.counters.map(|counter| counter.is_some());
+        Ok(Trial { wall: execution.wall.to_duration(), output: execution.output, counters })
     }
 }
 
@@ -364,6 +368,8 @@ pub struct Trial {
     pub wall: Duration,
     /// What it printed, where that was read.
     pub output: Option<String>,
+    /// Which counters of the processor there are.
+    pub counters: [bool; 4],
 }
 
 #[cfg(test)]

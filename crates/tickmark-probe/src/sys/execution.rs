@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tickmark_timer::monotonic_ns;
-use tickmark_wire::{Execution, ExecutionEnd, ExecutionRequest, Nanos, OutputTarget};
+use tickmark_wire::{Execution, ExecutionEnd, ExecutionRequest, Nanos, OutputTarget, Priority};
 
 /// So much of what it writes is kept.
 const MOST: usize = 16 << 20;
@@ -88,7 +88,7 @@ impl Runner {
         let mut command = command(request, &request.words)?;
         streams(request, &mut command)?;
         let begun = monotonic_ns();
-        let child = command.spawn().map_err(|error| format!("{}: {error}", words(&request.words)))?;
+        let child = command.spawn().map_err(|error| cannot_start(request, &error))?;
         let mut running = Running::new(child).map_err(|error| error.to_string())?;
         let end = running.wait(request.limit, stop);
         let wall = Nanos::new((monotonic_ns() - begun) as i64);
@@ -372,8 +372,16 @@ fn ended(status: i32) -> ExecutionEnd {
     }
 }
 
-fn words(words: &[String]) -> String {
-    words.first().cloned().unwrap_or_default()
+/// Why a command cannot be started, with what was asked for that may be refused.
+fn cannot_start(request: &ExecutionRequest, error: &std::io::Error) -> String {
+    let program = request.words.first().map_or("", String::as_str);
+    let refused = error.raw_os_error() == Some(libc::EPERM) && request.priority != Priority::Other;
+    let why = if refused {
+        format!("; priority {} is refused: run as root", request.priority)
+    } else {
+        String::new()
+    };
+    format!("{program}: {error}{why}")
 }
 
 fn last_line(text: &[u8]) -> String {

@@ -58,7 +58,7 @@ fn the_slower_of_two_commands_is_named_first() {
     assert_eq!(time["verdict"], "beyond_margin", "{time:#}");
     assert!(
         rows.iter().all(|row| row["metric"] == "command.time"
-            || row["reason"] == "secondary"
+            || row["why"] == "secondary"
             || row["verdict"] == "not_compared"),
         "{rows:#?}"
     );

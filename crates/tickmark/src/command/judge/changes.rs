@@ -15,7 +15,7 @@ pub(in crate::command) fn run(
     names: &[String],
     output: &Output,
 ) -> Result<Code, Error> {
-    let is_history = |entry: &&Entry| entry.arm.is_none() && entry.complete;
+    let is_history = |entry: &&Entry| entry.is_history() && entry.complete;
     let history: Vec<&Entry> = entries.iter().filter(is_history).collect();
     let (mut recordings, mut steps) = (Vec::<Recording>::new(), Steps::new());
     for (at, entry) in history.iter().enumerate() {

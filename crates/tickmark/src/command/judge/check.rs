@@ -20,9 +20,8 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
     if !options.new.is_empty() || !options.history.is_empty() {
         return files::run(options);
     }
-    let has_figures = |recording: &Recording| {
-        recording.meta.arm.is_none() && !gate::figures(recording, &|_, _| true).is_empty()
-    };
+    let has_figures =
+        |recording: &Recording| recording.is_history() && !gate::figures(recording, &|_, _| true).is_empty();
     let newest = store.find_usable(&options.recording, &has_figures).map_err(|error| match error {
         // Nothing was measured yet: no fault of who asks.
         StoreError::Empty { .. } | StoreError::Unknown { .. } | StoreError::NoneUsable { .. }

@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use subjects::{Subject as Asking, letter, primary, subjects};
 use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
 use tickmark_analysis::versus::{Subject, Versus};
-use tickmark_drive::experiment::{Guard, Halt, Trial, not_restored, run_command};
+use tickmark_drive::experiment::{Guard, Halt, Program, Trial, not_restored, run_command};
 use tickmark_drive::knob::{self, Commands, Turned};
 use tickmark_drive::{Control, Experiment};
 use tickmark_render::versus as render;
 use tickmark_stats::sequential;
-use tickmark_store::{Id, Recording, Store};
-use tickmark_wire::{Nanos, Settings};
+use tickmark_store::{COMMANDS, Id, Recording, Store};
+use tickmark_wire::{Metric, Nanos, Settings};
 
 /// How long it may take where nothing is said: of several commands, of a single one.
 const BUDGET: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)];
@@ -78,7 +78,7 @@ fn commands(options: &Asked, places: &[std::path::PathBuf], asking: &[Asking]) -
     let set =
         options.build.as_ref().filter(|_| options.vary.contains(&Vary::Link)).map(builds).unwrap_or_default();
     Turned {
-        name: if options.rev.is_some() { "revisions" } else { "commands" }.to_owned(),
+        name: if options.rev.is_some() { "revisions" } else { COMMANDS }.to_owned(),
         knob: Box::new(Commands { set, ..Commands::default() }),
         settings: asking.iter().map(|asking| asking.label.clone()).collect(),
     }
@@ -129,7 +129,16 @@ fn measure(
         experiment.try_settings(guard)?;
         warm_up(options, experiment, guard, control)
     });
-    let (Tried { block, notes }, _) = tried?;
+    let (Tried { block, counters, notes }, _) = tried?;
+    experiment.programs.iter_mut().for_each(|program| program.counters = counters);
+    let planned: Vec<Metric> = experiment.programs.iter().flat_map(Program::metrics).collect();
+    if let Some(missing) =
+        primary.iter().find(|name| !planned.iter().any(|metric| metric.name.as_str() == **name))
+    {
+        return Err(Error::Refused(format!(
+            "{missing} cannot be measured here: perf_event_open(2) gives no such counter"
+        )));
+    }
     plan(options, experiment, block);
     let experiment = &*experiment;
     anstream::eprintln!("{}", announced(options, experiment, block));
@@ -165,6 +174,7 @@ fn measure(
 struct Tried {
     /// How long a block will take.
     block: Duration,
+    counters: [bool; 4],
     notes: Vec<String>,
 }
 
@@ -206,7 +216,7 @@ fn warm_up(
             format!("A prints something else each time: whether {first} does the same work was not compared")
         });
     }
-    Ok(Tried { block, notes })
+    Ok(Tried { block, counters: trials[0].counters, notes })
 }
 
 /// How many blocks, and when they are looked at.

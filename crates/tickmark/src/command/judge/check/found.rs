@@ -53,7 +53,7 @@ impl CheckedRecordings {
         let fits = |entry: &&Entry| {
             entry.complete
                 && entry.imported == own.imported
-                && entry.arm.is_none()
+                && entry.is_history()
                 && entry.created <= own.created
                 && entry.id != own.id
         };

@@ -102,6 +102,7 @@ pub(super) fn subjects(
                 prepare: own(&options.prepare),
                 conclude: own(&options.conclude),
                 extractions: extractions.clone(),
+                counters: [false; 4],
                 ignore_failure: options.ignore_failure,
                 vary_environment: options.vary.contains(&Vary::Env),
                 subtract_start: options.subtract_start,
@@ -324,7 +325,9 @@ pub(super) fn primary(options: &Versus, subjects: &[Subject]) -> Result<Vec<Stri
         let time = if options.subtract_start { names::COMMAND_NET } else { names::COMMAND_TIME };
         return Ok(vec![time.to_owned()]);
     }
-    let metrics = subjects.first().map(|subject| subject.program.metrics()).unwrap_or_default();
+    // Whether the processor's counters are there is known later.
+    let all = |subject: &Subject| Program { counters: [true; 4], ..subject.program.clone() }.metrics();
+    let metrics = subjects.first().map(all).unwrap_or_default();
     let known = || metrics.iter().map(|metric| metric.name.as_str());
     for wanted in &options.primary {
         if !known().any(|name| name == wanted) {
