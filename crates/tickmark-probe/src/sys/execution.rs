@@ -3,16 +3,18 @@
 //! It is forked from this process, which is small, and not spawned: Linux counts the memory of the process that executes a program as that
 //! of the program (`ru_maxrss`), and of a forked one that is what was copied alone.
 
+mod running;
+
 use super::usage::CpuBooks;
-use super::{CallError, check, exec, limits, named, uprobe};
+use super::{CallError, exec, limits, named, uprobe};
 use crate::meter::{Meter, Reading, SystemMeter};
+use running::Running;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Execution, ExecutionEnd, ExecutionRequest, Nanos, OutputTarget, Priority};
@@ -235,136 +237,6 @@ fn streams(request: &ExecutionRequest, command: &mut Command) -> Result<(), Stri
     Ok(())
 }
 
-/// A child that was not waited for yet, with what it wrote.
-struct Running {
-    child: Child,
-    handle: OwnedFd,
-    /// Standard output and standard error.
-    written: [Written; 2],
-    reaped: bool,
-}
-
-/// What comes out of a pipe.
-#[derive(Default)]
-struct Written {
-    pipe: Option<File>,
-    kept: Vec<u8>,
-    cut: bool,
-}
-
-impl Written {
-    fn from_pipe(pipe: Option<OwnedFd>) -> Self {
-        let unblocked = |pipe: &OwnedFd| rustix::fs::fcntl_setfl(pipe, rustix::fs::OFlags::NONBLOCK).is_ok();
-        Self { pipe: pipe.filter(unblocked).map(File::from), ..Self::default() }
-    }
-
-    /// Reads what is there, and keeps at most so much: the beginning, or the end.
-    fn drain(&mut self, most: usize, beginning: bool) {
-        let mut chunk = [0; 64 << 10];
-        while let Some(pipe) = &mut self.pipe {
-            match pipe.read(&mut chunk) {
-                Ok(0) => self.pipe = None,
-                Ok(count) if beginning => {
-                    let room = count.min(most - self.kept.len());
-                    self.kept.extend_from_slice(&chunk[..room]);
-                    self.cut |= room < count;
-                }
-                Ok(count) => {
-                    self.kept.extend_from_slice(&chunk[..count]);
-                    self.kept.drain(..self.kept.len().saturating_sub(most));
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(_) => self.pipe = None,
-            }
-        }
-    }
-}
-
-impl Running {
-    fn new(mut child: Child) -> Result<Self, CallError> {
-        // SAFETY: numbers alone.
-        let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
-        let handle = check("pidfd_open", handle as i32).inspect_err(|_| {
-            let _ = child.kill();
-        })?;
-        // SAFETY: the descriptor that was just given.
-        let handle = unsafe { OwnedFd::from_raw_fd(handle) };
-        let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-        Ok(Self { child, handle, written: pipes.map(Written::from_pipe), reaped: false })
-    }
-
-    fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    fn drain(&mut self) {
-        let [out, err] = &mut self.written;
-        out.drain(MOST, true);
-        err.drain(COMPLAINT, false);
-    }
-
-    /// Until it has ended, while what it writes is read; why it is to be ended, if it did not by itself.
-    fn wait(&mut self, limit: Nanos, stop: BorrowedFd<'_>) -> Option<ExecutionEnd> {
-        let deadline = Instant::now() + limit.to_duration();
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Some(ExecutionEnd::Late);
-            }
-            let pipes = self.written.iter().filter_map(|written| Some(written.pipe.as_ref()?.as_fd()));
-            let watched: Vec<BorrowedFd<'_>> = [self.handle.as_fd(), stop].into_iter().chain(pipes).collect();
-            let ready = limits::readable(&watched, Nanos::from(left));
-            match ready.as_deref() {
-                Ok([true, ..]) => return None,
-                Ok([_, true, ..]) | Err(_) => return Some(ExecutionEnd::Stopped),
-                Ok(_) => self.drain(),
-            }
-        }
-    }
-
-    /// Its status and what it used.
-    fn reap(&mut self) -> Result<(i32, libc::rusage), CallError> {
-        let mut status = 0;
-        // SAFETY: rusage is plain numbers, for which zero is a value.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        loop {
-            // SAFETY: both are valid to write to.
-            let found = unsafe { libc::wait4(self.id() as i32, &raw mut status, 0, &raw mut usage) };
-            match check("wait4", found) {
-                Err(error) if error.errno == libc::EINTR => {}
-                other => {
-                    self.reaped = true;
-                    return other.map(|_| (status, usage));
-                }
-            }
-        }
-    }
-
-    /// What it wrote. What it left running may hold its output open, and is not waited for.
-    fn rest(&mut self) -> (Vec<u8>, Vec<u8>, bool) {
-        let patience = Instant::now() + PATIENCE;
-        self.drain();
-        while self.written[0].pipe.is_some() && Instant::now() < patience {
-            let pipes: Vec<BorrowedFd<'_>> =
-                self.written.iter().filter_map(|written| Some(written.pipe.as_ref()?.as_fd())).collect();
-            let _ = limits::readable(&pipes, Nanos::from(patience.saturating_duration_since(Instant::now())));
-            self.drain();
-        }
-        let [out, err] = &mut self.written;
-        (std::mem::take(&mut out.kept), std::mem::take(&mut err.kept), out.cut)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if !self.reaped {
-            limits::kill_group(self.id());
-            let _ = self.child.wait();
-        }
-    }
-}
-
 fn ended(status: i32) -> ExecutionEnd {
     match libc::WIFEXITED(status) {
         true => ExecutionEnd::Code(libc::WEXITSTATUS(status)),
@@ -390,73 +262,4 @@ fn last_line(text: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn request(words: &[&str]) -> ExecutionRequest {
-        ExecutionRequest {
-            words: words.iter().map(|word| (*word).to_owned()).collect(),
-            limit: Nanos::from_millis(20_000),
-            output: OutputTarget::Pipe,
-            ..ExecutionRequest::default()
-        }
-    }
-
-    fn run(request: &ExecutionRequest) -> Result<Vec<Execution>, String> {
-        let (stop, _open) = rustix::pipe::pipe().unwrap();
-        Runner::new().carry_out(request, stop.as_fd())
-    }
-
-    #[test]
-    fn what_the_kernel_says_of_a_command() {
-        // 30 MiB touched, 3 MiB written, a tenth of a second computed.
-        let script = "x = bytearray(30 << 20)\nimport time\nwhile time.process_time() < .1: pass\nprint('a' * (3 << 20))";
-        let one = run(&request(&["python3", "-c", script])).unwrap().remove(0);
-        assert_eq!((one.end, one.cut), (ExecutionEnd::Code(0), false), "{}", one.complaint);
-        assert_eq!(one.output.as_ref().map(String::len), Some((3 << 20) + 1));
-        let cpu = one.user.get() + one.system.get();
-        assert!(cpu > 90_000_000 && one.wall.get() > 90_000_000, "{one:?}");
-        assert!((30 << 20..200 << 20).contains(&one.resident) && one.faults[0] > 7_000, "{one:?}");
-        assert!(one.bytes.is_some_and(|bytes| bytes[1] > 3 << 20) && one.run_queue.is_some(), "{one:?}");
-        assert!(one.start.is_some_and(|start| start.get() > 0 && start < one.wall), "{one:?}");
-        // What this process has is not counted as the command's.
-        let small = run(&request(&["true"])).unwrap().remove(0);
-        assert!(small.resident < 20 << 20, "{small:?}");
-    }
-
-    #[test]
-    fn how_it_ends() {
-        let one = |words: &[&str]| run(&request(words)).unwrap().remove(0);
-        let failed = one(&["sh", "-c", "echo first >&2; echo no luck >&2; exit 3"]);
-        assert_eq!((failed.end, failed.complaint.as_str()), (ExecutionEnd::Code(3), "no luck"));
-        assert_eq!(one(&["sh", "-c", "kill -9 $$"]).end, ExecutionEnd::Signal(9));
-        let late = ExecutionRequest { limit: Nanos::from_millis(50), ..request(&["sleep", "30"]) };
-        assert_eq!(run(&late).unwrap()[0].end, ExecutionEnd::Late);
-        assert!(run(&request(&["/nowhere/program"])).unwrap_err().contains("No such file"));
-        // What it leaves running is not waited for.
-        let begun = Instant::now();
-        assert_eq!(one(&["sh", "-c", "sleep 30 & echo done"]).output.as_deref(), Some("done\n"));
-        assert!(begun.elapsed() < Duration::from_secs(20));
-        // Nobody writes to what stops it any more.
-        let (stop, open) = rustix::pipe::pipe().unwrap();
-        drop(open);
-        let stopped = Runner::new().carry_out(&request(&["sleep", "30"]), stop.as_fd()).unwrap();
-        assert_eq!(stopped[0].end, ExecutionEnd::Stopped);
-    }
-
-    #[test]
-    fn its_place_and_its_repetitions() {
-        let environment = [("A_NAME".to_owned(), Some("value".to_owned())), ("HOME".to_owned(), None)];
-        let asked = ExecutionRequest {
-            environment: environment.into(),
-            directory: Some("/usr".into()),
-            empty: vec!["true".to_owned()],
-            budget: Nanos::from_millis(10_000),
-            most: 3,
-            ..request(&["sh", "-c", "echo $A_NAME $HOME; pwd"])
-        };
-        let all = run(&asked).unwrap();
-        assert_eq!((all.len(), all[2].output.as_deref()), (3, Some("value\n/usr\n")));
-        assert!(all.iter().all(|one| one.start.is_some()));
-    }
-}
+mod tests;

@@ -126,7 +126,7 @@ pub(crate) struct Versus {
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "What differs")]
     pub(crate) vary: Vec<Vary>,
 
-    /// A number that the commands print: a regular expression, whose first group it is, or a JSONPath such as $.result[0].time
+    /// A number that the commands print: a regular expression, whose first group it is, or a JSONPath such as $.latency.p99
     #[arg(long, value_name = "NAME=REGEX|JSONPATH", help_heading = "What is judged")]
     pub(crate) metric: Vec<String>,
     /// That number is better higher

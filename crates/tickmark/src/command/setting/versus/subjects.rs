@@ -115,8 +115,8 @@ pub(super) fn subjects(
     let mut all: Vec<Subject> = (0..count).map(subject).collect::<Result<_, _>>()?;
     let texts: Vec<&str> =
         (0..count).map(|number| typed.get(number).unwrap_or(&typed[0]).text.as_str()).collect();
-    for number in 0..count {
-        all[number].label = label(options, number, &texts, fixed);
+    for (number, subject) in all.iter_mut().enumerate() {
+        subject.label = label(options, number, &texts, fixed);
     }
     Ok(all)
 }

@@ -1,0 +1,69 @@
+use super::*;
+
+fn request(words: &[&str]) -> ExecutionRequest {
+    ExecutionRequest {
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        limit: Nanos::from_millis(20_000),
+        output: OutputTarget::Pipe,
+        ..ExecutionRequest::default()
+    }
+}
+
+fn run(request: &ExecutionRequest) -> Result<Vec<Execution>, String> {
+    let (stop, _open) = rustix::pipe::pipe().unwrap();
+    Runner::new().carry_out(request, stop.as_fd())
+}
+
+#[test]
+fn what_the_kernel_says_of_a_command() {
+    // 30 MiB touched, 3 MiB written, a tenth of a second computed.
+    let script =
+        "x = bytearray(30 << 20)\nimport time\nwhile time.process_time() < .1: pass\nprint('a' * (3 << 20))";
+    let one = run(&request(&["python3", "-c", script])).unwrap().remove(0);
+    assert_eq!((one.end, one.cut), (ExecutionEnd::Code(0), false), "{}", one.complaint);
+    assert_eq!(one.output.as_ref().map(String::len), Some((3 << 20) + 1));
+    let cpu = one.user.get() + one.system.get();
+    assert!(cpu > 90_000_000 && one.wall.get() > 90_000_000, "{one:?}");
+    assert!((30 << 20..200 << 20).contains(&one.resident) && one.faults[0] > 7_000, "{one:?}");
+    assert!(one.bytes.is_some_and(|bytes| bytes[1] > 3 << 20) && one.run_queue.is_some(), "{one:?}");
+    assert!(one.start.is_some_and(|start| start.get() > 0 && start < one.wall), "{one:?}");
+    // What this process has is not counted as the command's.
+    let small = run(&request(&["true"])).unwrap().remove(0);
+    assert!(small.resident < 20 << 20, "{small:?}");
+}
+
+#[test]
+fn how_it_ends() {
+    let one = |words: &[&str]| run(&request(words)).unwrap().remove(0);
+    let failed = one(&["sh", "-c", "echo first >&2; echo no luck >&2; exit 3"]);
+    assert_eq!((failed.end, failed.complaint.as_str()), (ExecutionEnd::Code(3), "no luck"));
+    assert_eq!(one(&["sh", "-c", "kill -9 $$"]).end, ExecutionEnd::Signal(9));
+    let late = ExecutionRequest { limit: Nanos::from_millis(50), ..request(&["sleep", "30"]) };
+    assert_eq!(run(&late).unwrap()[0].end, ExecutionEnd::Late);
+    assert!(run(&request(&["/nowhere/program"])).unwrap_err().contains("No such file"));
+    // What it leaves running is not waited for.
+    let begun = Instant::now();
+    assert_eq!(one(&["sh", "-c", "sleep 30 & echo done"]).output.as_deref(), Some("done\n"));
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    // Nobody writes to what stops it any more.
+    let (stop, open) = rustix::pipe::pipe().unwrap();
+    drop(open);
+    let stopped = Runner::new().carry_out(&request(&["sleep", "30"]), stop.as_fd()).unwrap();
+    assert_eq!(stopped[0].end, ExecutionEnd::Stopped);
+}
+
+#[test]
+fn its_place_and_its_repetitions() {
+    let environment = [("A_NAME".to_owned(), Some("value".to_owned())), ("HOME".to_owned(), None)];
+    let asked = ExecutionRequest {
+        environment: environment.into(),
+        directory: Some("/usr".into()),
+        empty: vec!["true".to_owned()],
+        budget: Nanos::from_millis(10_000),
+        most: 3,
+        ..request(&["sh", "-c", "echo $A_NAME $HOME; pwd"])
+    };
+    let all = run(&asked).unwrap();
+    assert_eq!((all.len(), all[2].output.as_deref()), (3, Some("value\n/usr\n")));
+    assert!(all.iter().all(|one| one.start.is_some()));
+}
