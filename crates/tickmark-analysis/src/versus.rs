@@ -3,7 +3,9 @@
 use crate::comparison::{Against, Line, Model};
 use crate::report::{self, Row};
 use std::collections::BTreeMap;
-use tickmark_stats::{Estimate, median, median_of_runs};
+use tickmark_stats::student::t_point;
+use tickmark_stats::verdict::LEVEL;
+use tickmark_stats::{Interval, median, spread};
 use tickmark_store::{Id, Recording, Status};
 use tickmark_wire::{Metric, Observations, Unit, names};
 
@@ -104,10 +106,27 @@ impl Subject {
         blocks.iter().filter_map(|values| median(values.iter().copied())).collect()
     }
 
-    /// The median of the blocks, with its interval.
+    /// The mean of the blocks, which the verdict compares, and where it lies with 95 % (Student's t); none of fewer than two.
     #[must_use]
-    pub fn estimate(&self, metric: &str) -> Option<Estimate> {
-        median_of_runs(&self.blocks(metric))
+    pub fn mean(&self, metric: &str) -> Option<(f64, Option<Interval>)> {
+        let blocks = self.blocks(metric);
+        let found = spread(&blocks)?;
+        let half = || {
+            let df = blocks.len() as f64 - 1.0;
+            found.deviation / (df + 1.0).sqrt() * t_point(LEVEL / 2.0, df)
+        };
+        let interval = || Interval { low: found.mean - half(), high: found.mean + half() };
+        Some((found.mean, (blocks.len() > 1).then(interval)))
+    }
+
+    /// Executions that ended with another code than 0, by that code.
+    #[must_use]
+    pub fn other_codes(&self) -> BTreeMap<i64, usize> {
+        let mut codes = BTreeMap::new();
+        for code in self.all(names::COMMAND_CODE).into_iter().filter(|code| *code != 0.0) {
+            *codes.entry(code as i64).or_default() += 1;
+        }
+        codes
     }
 
     /// The unit of a metric.
@@ -142,9 +161,9 @@ impl Versus {
             |line: &Line| width.is_none_or(|width| line.half_width().is_some_and(|half| half <= width));
         let Some(model) = &self.comparison else {
             let narrow = |metric: &String| {
-                let estimate = self.subjects.first()?.estimate(metric)?;
-                let half = (estimate.interval.high - estimate.interval.low) / 2.0;
-                Some(half <= width.unwrap_or(0.01) * estimate.point.abs())
+                let (mean, interval) = self.subjects.first()?.mean(metric)?;
+                let half = interval.map(|interval| (interval.high - interval.low) / 2.0)?;
+                Some(half <= width.unwrap_or(0.01) * mean.abs())
             };
             return self.primary.iter().all(|metric| narrow(metric).unwrap_or(false));
         };

@@ -17,6 +17,9 @@ const SLOWER: f64 = 0.05;
 /// From here on a change is a factor.
 const FACTOR: f64 = 2.0;
 
+/// Of an interval without a width.
+const EXACT: &str = "exactly";
+
 const HEADING: Style = Style::new().bold();
 
 /// The verdicts as sentences, one for each command but the first and each metric that carries one; of a single command what it takes.
@@ -41,35 +44,43 @@ pub fn answer(versus: &Versus) -> Vec<String> {
 
 /// What a single command takes.
 fn alone(subject: &Subject, metric: &str) -> String {
-    let unit = Unit::from(subject.unit(metric));
-    let Some(found) = subject.estimate(metric) else {
+    let Some((mean, interval)) = subject.mean(metric) else {
         return format!("{}: no figure of {metric}", subject.label);
     };
-    let shown = |figure: f64| value(figure, Some((found.interval.high - found.interval.low) / 2.0), unit);
+    let half = interval.map(half_of);
+    let shown = |figure: f64| value(figure, half, subject.unit(metric).into());
     let (takes, of) = if metric == names::COMMAND_TIME {
         ("takes", String::new())
     } else {
         ("has", format!(" of {metric}"))
     };
+    let between = interval.map_or(String::new(), |interval| {
+        format!("95 %: between {} and {}; ", shown(interval.low), shown(interval.high))
+    });
     format!(
-        "{} {takes} {}{of} ({:.0} %: between {} and {}; {})",
+        "{} {takes} {}{of} ({between}{})",
         subject.label,
-        shown(found.point),
-        found.confidence * 100.0,
-        shown(found.interval.low),
-        shown(found.interval.high),
+        shown(mean),
         count(subject.all(metric).len() as u32, "run")
     )
 }
 
+fn half_of(interval: Interval) -> f64 {
+    (interval.high - interval.low) / 2.0
+}
+
 /// A verdict in words.
 fn verdict(line: &Line, against: &Against, [base, other]: [char; 2], margin: f64) -> String {
-    let is_time = [names::COMMAND_TIME, names::COMMAND_NET].contains(&line.metric.as_str());
+    let is_time = is_time(&line.metric);
     let about = if is_time { String::new() } else { format!("{}: ", line.metric) };
     let pairs = count(line.replicates[0] as u32, "pair");
     let (ratio, interval) = line.claim.map_or((line.ratio, None), |claim| claim.change());
-    let range = interval.map_or(String::new(), |interval| format!("95 %: {}; ", range(interval, is_time)));
-    let by = ratio.map_or(String::new(), |ratio| change(ratio, is_time));
+    let ratio = ratio.filter(|ratio| *ratio > 0.0);
+    let range = ratio.zip(interval).map_or(String::new(), |(ratio, interval)| {
+        let range = range(ratio, interval, is_time);
+        if range == EXACT { format!("{range}; ") } else { format!("95 %: {range}; ") }
+    });
+    let by = ratio.map_or_else(|| "different".to_owned(), |ratio| change(ratio, is_time));
     let limit = percent(margin);
     match line.word {
         Word::Beyond | Word::Changed => format!("{about}{other} is {by} than {base} ({range}{pairs})"),
@@ -84,21 +95,40 @@ fn verdict(line: &Line, against: &Against, [base, other]: [char; 2], margin: f64
                 }
                 _ => words::open(line, &against.basis, margin),
             };
-            format!("{about}{base} and {other} cannot be told apart yet ({range}{pairs}); {more}")
+            let seems = interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0);
+            match ratio {
+                Some(_) if seems => {
+                    format!(
+                        "{about}{other} seems {by} than {base} ({range}{pairs}), which so few cannot show; {more}"
+                    )
+                }
+                _ => format!("{about}{base} and {other} cannot be told apart yet ({range}{pairs}); {more}"),
+            }
         }
     }
 }
 
-/// A ratio to the base, as faster or slower, higher or lower; a factor where it is large.
+fn is_time(metric: &str) -> bool {
+    [names::COMMAND_TIME, names::COMMAND_NET].contains(&metric)
+}
+
+/// True if a change is told as a factor and not in per cent.
+fn is_factor(ratio: f64) -> bool {
+    ratio >= FACTOR || ratio <= 1.0 / FACTOR
+}
+
+/// A ratio to the base, as faster or slower, higher or lower.
 fn change(ratio: f64, is_time: bool) -> String {
     let word = word(ratio, is_time);
-    if ratio >= FACTOR {
-        return format!("{ratio:.2} times {}", if is_time { "slower" } else { "higher" });
+    if is_factor(ratio) {
+        format!("{} times {word}", factor(ratio.max(1.0 / ratio)))
+    } else {
+        format!("{} {word}", percent((ratio - 1.0).abs()))
     }
-    if ratio > 0.0 && ratio <= 1.0 / FACTOR {
-        return format!("{:.2} times {}", 1.0 / ratio, if is_time { "faster" } else { "lower" });
-    }
-    format!("{} {word}", percent((ratio - 1.0).abs()))
+}
+
+fn factor(ratio: f64) -> String {
+    if ratio < 99.5 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
 }
 
 fn word(ratio: f64, is_time: bool) -> &'static str {
@@ -110,14 +140,22 @@ fn word(ratio: f64, is_time: bool) -> &'static str {
     }
 }
 
-/// Where a ratio lies.
-fn range(Interval { low, high }: Interval, is_time: bool) -> String {
-    let outside = |ratio: f64| ratio >= FACTOR || ratio <= 1.0 / FACTOR;
-    if outside(low) || outside(high) {
-        return format!("between {low:.2} and {high:.2} of it");
+/// Where a ratio lies, in the form in which it is told itself.
+fn range(ratio: f64, Interval { low, high }: Interval, is_time: bool) -> String {
+    if (high - low).abs() < 1e-9 {
+        return EXACT.to_owned();
     }
-    let part = |ratio: f64| percent((ratio - 1.0).abs());
-    if (low < 1.0) == (high < 1.0) {
+    let is_same_way = (low < 1.0) == (high < 1.0);
+    if is_factor(ratio) && is_same_way {
+        let times = |ratio: f64| factor(ratio.max(1.0 / ratio));
+        return match (ratio < 1.0, low > 0.0) {
+            (true, true) => format!("between {} and {} times", times(high), times(low)),
+            (true, false) => format!("at least {} times", times(high)),
+            (false, _) => format!("between {} and {} times", times(low), times(high)),
+        };
+    }
+    let part = |ratio: f64| percent((ratio.max(0.0) - 1.0).abs());
+    if is_same_way {
         let (near, far) = if low < 1.0 { (high, low) } else { (low, high) };
         return format!("between {} and {}", part(near), part(far));
     }
@@ -153,109 +191,109 @@ pub fn text(versus: &Versus, notes: &[String], all: bool) -> String {
 
 /// The commands by their letters; what all of them share is said once.
 fn commands(versus: &Versus) -> Vec<String> {
-    let first = versus.subjects.first().map_or("", |subject| subject.command.as_str());
-    let shared = versus.subjects.len() > 1 && versus.subjects.iter().all(|subject| subject.command == first);
+    let command = |subject: &Subject| subject.command.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = versus.subjects.first().map(command).unwrap_or_default();
+    let is_shared =
+        versus.subjects.len() > 1 && versus.subjects.iter().all(|subject| command(subject) == first);
     let own = |subject: &Subject| {
-        let letter = format!("{HEADING}{}{HEADING:#}", subject.letter);
-        let label = subject
-            .label
-            .strip_prefix(&subject.command)
-            .map_or(subject.label.as_str(), |rest| rest.trim_start_matches(", "));
-        match (shared, label) {
-            (true, label) if label.len() == 1 => letter,
-            (true, label) => format!("{letter}  {label}"),
-            (false, "") => format!("{letter}  {}", subject.command),
-            (false, label) => format!("{letter}  {label}: {}", subject.command),
-        }
+        let (letter, command) = (subject.letter.to_string(), command(subject));
+        // What tells the same command from the one beside it stands behind a comma: at least its letter.
+        let of_same = subject.label.strip_prefix(&format!("{command}, "));
+        let named = if subject.label == command || of_same == Some(&letter) {
+            (!is_shared).then_some(command)
+        } else if is_shared {
+            Some(of_same.unwrap_or(&subject.label).to_owned())
+        } else {
+            Some(format!("{}: {command}", of_same.unwrap_or(&subject.label)))
+        };
+        let named = named.map_or(String::new(), |named| format!("  {named}"));
+        format!("{HEADING}{letter}{HEADING:#}{named}")
     };
     let own: Vec<String> = versus.subjects.iter().map(own).collect();
-    if !shared {
+    if !is_shared {
         return own;
     }
     let all = if own.iter().all(|line| !line.contains("  ")) { vec![own.join(", ")] } else { own };
     std::iter::once(format!("of {first}:")).chain(all).collect()
 }
 
-/// The times of the commands.
+/// The times of the commands: means of the blocks.
 fn table(versus: &Versus) -> Vec<Vec<String>> {
     let heading = ["", "time", "95 % between", "fastest", "slowest", "user", "system", "memory", "runs"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    let none = || "-".to_owned();
     for subject in &versus.subjects {
         let times = subject.all(names::COMMAND_TIME);
-        let deviation =
-            subject.estimate(names::COMMAND_TIME).map(|e| (e.interval.high - e.interval.low) / 2.0);
-        let time = |figure: f64| value(figure, deviation.filter(|d| *d > 0.0), Unit::Nanoseconds);
-        let middle = |metric: &str| {
-            let unit = Unit::from(subject.unit(metric));
-            subject.estimate(metric).map_or("-".to_owned(), |found| value(found.point, None, unit))
+        let found = subject.mean(names::COMMAND_TIME);
+        let interval = found.and_then(|(_, interval)| interval);
+        let time =
+            |figure: f64| value(figure, interval.map(half_of).filter(|half| *half > 0.0), Unit::Nanoseconds);
+        let mean = |metric: &str| {
+            subject.mean(metric).map_or_else(none, |(mean, _)| value(mean, None, subject.unit(metric).into()))
         };
-        let estimate = subject.estimate(names::COMMAND_TIME);
         rows.push(vec![
             subject.letter.to_string(),
-            estimate.map_or("-".to_owned(), |found| time(found.point)),
-            estimate.map_or("-".to_owned(), |found| {
-                format!("{} and {}", time(found.interval.low), time(found.interval.high))
-            }),
-            times.iter().copied().reduce(f64::min).map_or("-".to_owned(), time),
-            times.iter().copied().reduce(f64::max).map_or("-".to_owned(), time),
-            middle("command.user"),
-            middle("command.system"),
-            middle("command.resident"),
+            found.map_or_else(none, |(mean, _)| time(mean)),
+            interval.map_or_else(none, |i| format!("{} and {}", time(i.low), time(i.high))),
+            times.iter().copied().reduce(f64::min).map_or_else(none, time),
+            times.iter().copied().reduce(f64::max).map_or_else(none, time),
+            mean("command.user"),
+            mean("command.system"),
+            mean("command.resident"),
             times.len().to_string(),
         ]);
     }
     rows
 }
 
-/// What else differs between a command and the first.
+/// What else differs between a command and the first; what the verdict is about in any case.
 fn beside(out: &mut String, versus: &Versus, against: &Against, subject: &Subject, all: bool) {
     let base = versus.subjects[0].letter;
-    let other = |line: &&Line| {
-        let is_own = line.figure == "value" && !versus.primary.contains(&line.metric);
+    let is_shown = |line: &&Line| {
+        let is_primary = versus.primary.contains(&line.metric);
         let differs = line.claim.is_some_and(|claim| {
             claim.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0) && claim.p.is_some_and(|p| p < 0.05)
         });
-        is_own && (all || differs) && line.means.iter().any(|mean| *mean != 0.0)
+        line.figure == "value" && line.metric != names::COMMAND_TIME && (all || differs || is_primary)
     };
-    let lines: Vec<&Line> = against.lines.iter().filter(other).collect();
+    let mut lines: Vec<&Line> = against.lines.iter().filter(is_shown).collect();
+    lines.sort_by_key(|line| !versus.primary.contains(&line.metric));
     if lines.is_empty() {
         return;
     }
-    let heading = [
-        "beside".to_owned(),
-        base.to_string(),
-        subject.letter.to_string(),
-        format!("{} against {base}", subject.letter),
-    ];
-    let mut rows = vec![heading.to_vec()];
-    rows.extend(lines.iter().map(|line| {
+    let letter = subject.letter;
+    let heading = ["metric", &base.to_string(), &letter.to_string(), &format!("{letter} against {base}"), ""];
+    let row = |line: &&Line| {
         let [a, b] = line.means.map(|mean| value(mean, None, line.unit));
+        let is_time = is_time(&line.metric);
         let shown = match line.claim.map(|claim| claim.change()) {
-            Some((Some(ratio), Some(interval))) => {
-                format!("{} ({})", change(ratio, false), range(interval, false))
+            Some((Some(ratio), Some(interval))) if ratio > 0.0 => {
+                [change(ratio, is_time), range(ratio, interval, is_time)]
             }
-            _ => "-".to_owned(),
+            _ => ["-", ""].map(str::to_owned),
         };
-        vec![line.metric.clone(), a, b, shown]
-    }));
+        [vec![line.metric.clone(), a, b], shown.to_vec()].concat()
+    };
     out.push('\n');
-    fitting_table(out, &rows, &[1, 2], &[]);
-    let _ = writeln!(
-        out,
-        "{}",
-        hanging("each judged for itself, at 95 %: of twenty that are the same one is listed by chance")
-    );
+    let heading = heading.map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(heading).chain(lines.iter().map(row)).collect();
+    fitting_table(out, &rows, &[1, 2], &[4]);
+    if lines.iter().any(|line| !versus.primary.contains(&line.metric)) {
+        let rule = "a metric without a verdict is judged for itself, at 95 %: of twenty that are the same one is listed by chance";
+        let _ = writeln!(out, "{}", hanging(rule));
+    }
 }
 
 /// Every metric of a single command.
 fn every(out: &mut String, versus: &Versus) {
-    let mut rows = vec![["metric", "median", "95 % between"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["metric", "mean", "95 % between"].map(str::to_owned).to_vec()];
     for subject in &versus.subjects {
         for metric in &subject.metrics {
-            let Some(found) = subject.estimate(metric.name.as_str()) else { continue };
+            let Some((mean, interval)) = subject.mean(metric.name.as_str()) else { continue };
             let shown = |figure: f64| value(figure, None, metric.unit.into());
-            let between = format!("{} and {}", shown(found.interval.low), shown(found.interval.high));
-            rows.push(vec![metric.name.as_str().to_owned(), shown(found.point), between]);
+            let between = interval
+                .map_or_else(|| "-".to_owned(), |i| format!("{} and {}", shown(i.low), shown(i.high)));
+            rows.push(vec![metric.name.as_str().to_owned(), shown(mean), between]);
         }
     }
     out.push('\n');
@@ -268,6 +306,16 @@ pub fn notes(versus: &Versus) -> Vec<String> {
     let mut notes: Vec<String> = versus.subjects.iter().flat_map(disturbed).collect();
     notes.extend(start(versus));
     for subject in &versus.subjects {
+        let codes = subject.other_codes();
+        if !codes.is_empty() {
+            let (failed, all) = (codes.values().sum::<usize>(), subject.all(names::COMMAND_CODE).len());
+            let codes: Vec<String> = codes.keys().map(ToString::to_string).collect();
+            notes.push(format!(
+                "{}: {failed} of {all} runs failed, with exit code {}",
+                subject.letter,
+                codes.join(", ")
+            ));
+        }
         if let Some(first) = subject.failed.first() {
             notes.push(format!(
                 "{}: {} gave no figure: {first}",
@@ -289,22 +337,19 @@ pub fn notes(versus: &Versus) -> Vec<String> {
 /// What starting a process takes of the times.
 fn start(versus: &Versus) -> Option<String> {
     let first = versus.subjects.first()?;
-    let all: Vec<f64> =
-        versus.subjects.iter().flat_map(|subject| subject.blocks(names::COMMAND_START)).collect();
-    let found = tickmark_stats::median_of_runs(&all)?;
-    let own = first.estimate(names::COMMAND_TIME)?.point;
-    let shown = |figure: f64| value(figure, None, Unit::Nanoseconds);
+    let (mean, interval) = first.mean(names::COMMAND_START)?;
+    let (own, _) = first.mean(names::COMMAND_TIME)?;
+    let shown = |figure: f64| value(figure, interval.map(half_of), Unit::Nanoseconds);
+    let between = interval
+        .map_or(String::new(), |i| format!(" (95 %: between {} and {})", shown(i.low), shown(i.high)));
     let rest = if versus.primary.iter().any(|metric| metric == names::COMMAND_NET) {
         "taken off in command.net"
     } else {
         "part of every time; --subtract-start takes it off"
     };
+    let (mean, share) = (shown(mean), percent(mean / own));
     Some(format!(
-        "starting an empty process takes {} (95 %: between {} and {}), {} of {}'s time: {rest}",
-        shown(found.point),
-        shown(found.interval.low),
-        shown(found.interval.high),
-        percent(found.point / own),
+        "starting an empty process takes {mean}{between} beside {}, {share} of its time: {rest}",
         first.letter
     ))
 }
@@ -315,7 +360,7 @@ fn disturbed(subject: &Subject) -> Vec<String> {
     let mut lines = Vec::new();
     if found.contended > 0 {
         lines.push(format!(
-            "{}: other tasks had CPUs in {} of {} blocks",
+            "{}: other tasks were running in {} of {} blocks",
             subject.letter, found.contended, found.blocks
         ));
     }

@@ -78,9 +78,10 @@ pub(crate) fn manner(recording: &Recording, metric: &Name) -> String {
     }
 }
 
-/// The command that a recording is about, which runs as often as it takes to decide.
-fn command(recording: &Recording) -> Option<&str> {
-    recording.meta.arm.as_ref().filter(|arm| arm.is_command()).map(|arm| arm.setting.as_str())
+/// The command that a recording is about with all that it was told, which runs as often as it takes to decide.
+fn command(recording: &Recording) -> Option<String> {
+    recording.meta.arm.as_ref().filter(|arm| arm.is_command())?;
+    recording.meta.plan.runs.first().map(|run| format!("{:?}", run.arguments))
 }
 
 /// Parameter that says where another host is reached today, and not which host it is: its port, and a file.
@@ -108,6 +109,6 @@ pub(crate) fn request_text(recording: &Recording) -> String {
     let command = command(recording);
     let often =
         |(run, count): (String, usize)| if command.is_some() { run } else { format!("{count} x {run}") };
-    let runs: Vec<String> = runs.into_iter().map(often).chain(command.map(str::to_owned)).collect();
+    let runs: Vec<String> = runs.into_iter().map(often).collect();
     format!("{}; {}", settings(recording), runs.join("; "))
 }

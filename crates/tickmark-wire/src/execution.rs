@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct ExecutionRequest {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// A program that does nothing, run before the first execution: what starting it takes. Empty: a static program of 188 bytes.
+    /// A program that does nothing, run beside each execution: what starting it takes. Empty: a static program of 188 bytes.
     pub empty: Vec<String>,
     /// Variables that are set, or unset where there is no value.
     pub environment: BTreeMap<String, Option<String>>,
@@ -32,10 +32,8 @@ pub struct ExecutionRequest {
     pub randomize: bool,
     /// After which it is ended.
     pub limit: Nanos,
-    /// It is run again until this time has passed.
-    pub budget: Nanos,
-    /// And at most so often.
-    pub most: u32,
+    /// How often it is run.
+    pub repeats: u32,
 }
 
 /// Where a command writes.
@@ -74,7 +72,7 @@ pub struct Execution {
     pub run_queue: Option<Nanos>,
     /// Counters of the processor, in the order of [`COUNTERS`], of user space alone where no more is granted; none where there are none.
     pub counters: [Option<u64>; 4],
-    /// From before the empty program was forked until it had ended, before the first execution.
+    /// From before the empty program was forked until it had ended, just before or after.
     pub start: Option<Nanos>,
     /// How it ended.
     pub end: ExecutionEnd,

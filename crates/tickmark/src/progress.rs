@@ -19,6 +19,14 @@ pub(crate) fn control() -> Control {
     control
 }
 
+/// The same without a display: what is run writes to the terminal itself.
+pub(crate) fn silent_control() -> Control {
+    let control = Control::default();
+    handled().push(control.clone());
+    let _ = ctrlc::set_handler(|| handled().iter().for_each(Control::stop));
+    control
+}
+
 /// True once a signal ended what was under way.
 pub(crate) fn is_interrupted() -> bool {
     handled().iter().any(Control::stopped)

@@ -9,8 +9,9 @@ use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::Duration;
 use tickmark_wire::{
-    Better, COUNTERS, Event, Execution, ExecutionEnd, ExecutionRequest, Group, Metric, Name, Observations,
-    Observed, OutputTarget, Part, Printed, Reason, RunId, RunPlan, Segment, Settings, Unit, Values, names,
+    Arguments, Better, COUNTERS, Event, Execution, ExecutionEnd, ExecutionRequest, Group, Metric, Name,
+    Nanos, Observations, Observed, OutputTarget, Part, Printed, Priority, Reason, RunId, RunPlan, Segment,
+    Settings, Unit, Values, names,
 };
 
 /// Bytes that a varied environment has more, at most: two pages, in steps of a stack's alignment.
@@ -72,6 +73,8 @@ const FIGURES: [Figure; 16] = [
     }),
     (names::COMMAND_CODE, "exit code", Unit::Count, Better::Neither, |e| match e.end {
         ExecutionEnd::Code(code) => Some(f64::from(code)),
+        // As shells have it.
+        ExecutionEnd::Signal(signal) => Some(f64::from(128 + signal)),
         _ => None,
     }),
     (names::COMMAND_NET, "time without starting a process", Unit::Time, Better::Lower, |e| {
@@ -116,9 +119,37 @@ impl Program {
             gives: self.metrics().into_iter().map(|metric| metric.name).collect(),
             limit: Some(self.request.limit),
             padding: if self.vary_environment { random.random_range(0..PADDING / 16) * 16 } else { 0 },
-            arguments: [("words".to_owned(), self.text.clone())].into(),
-            ..RunPlan::new(RunId(0), round, Name::new(names::COMMAND), self.request.budget)
+            arguments: self.arguments(),
+            ..RunPlan::new(RunId(0), round, Name::new(names::COMMAND), Nanos::ZERO)
         }
+    }
+
+    /// What the command is told, and where it runs: what differs in any of it is another command.
+    fn arguments(&self) -> Arguments {
+        let request = &self.request;
+        let mut all = Arguments::from([("words".to_owned(), self.text.clone())]);
+        let mut say =
+            |name: &str, value: Option<String>| all.extend(value.map(|value| (name.to_owned(), value)));
+        let here = || std::env::current_dir().ok();
+        let directory =
+            request.directory.as_ref().map(|own| here().unwrap_or_default().join(own)).or_else(here);
+        say("directory", directory.map(|directory| directory.display().to_string()));
+        say("shell", (!request.empty.is_empty()).then(|| request.empty[0].clone()));
+        let variables: Vec<String> = request
+            .environment
+            .iter()
+            .map(|(name, value)| match value {
+                Some(value) => format!("{name}={value}"),
+                None => name.clone(),
+            })
+            .collect();
+        say("environment", (!variables.is_empty()).then(|| variables.join(" ")));
+        say("cpu", request.cpu.map(|cpu| cpu.to_string()));
+        say("priority", (request.priority != Priority::Other).then(|| request.priority.to_string()));
+        say("input", request.input.as_ref().map(|file| file.display().to_string()));
+        say("prepare", self.prepare.clone());
+        say("conclude", self.conclude.clone());
+        all
     }
 
     /// Each metric with its values, one for each execution; without those that the system does not give.
@@ -199,7 +230,7 @@ impl Program {
     fn settled(&self, settings: &Settings, joins: Option<&Path>, padding: u32) -> ExecutionRequest {
         let mut request = self.request.clone();
         request.cpu = request.cpu.or(settings.cpu);
-        if request.priority == Default::default() {
+        if request.priority == Priority::Other {
             request.priority = settings.priority;
         }
         request.slack = settings.slack;
@@ -219,9 +250,9 @@ impl Program {
         joins: Option<&Path>,
         control: &Control,
     ) -> Result<(Vec<Event>, Option<String>), Error> {
-        self.beside(self.prepare.as_deref(), control)?;
+        self.prepare(control)?;
         let executions = guard.execute(&self.settled(settings, joins, planned.padding), control)?;
-        self.beside(self.conclude.as_deref(), control)?;
+        self.conclude()?;
         let events = self.events(planned.id, &executions);
         let why = events.iter().find_map(|event| match event {
             Event::Failed(_, reason) | Event::TimedOut(_, reason) => Some(reason.message.clone()),
@@ -230,9 +261,16 @@ impl Program {
         Ok((events, why))
     }
 
-    /// Runs a command of the user before or after, where it runs itself.
-    fn beside(&self, command: Option<&str>, control: &Control) -> Result<(), Error> {
-        command.map_or(Ok(()), |command| run_command(command, self.request.directory.as_deref(), control))
+    /// Runs what comes before, where it runs itself.
+    fn prepare(&self, control: &Control) -> Result<(), Error> {
+        let folder = self.request.directory.as_deref();
+        self.prepare.as_deref().map_or(Ok(()), |command| run_command(command, folder, control))
+    }
+
+    /// And what comes after, also where the experiment was told to stop.
+    fn conclude(&self) -> Result<(), Error> {
+        let folder = self.request.directory.as_deref();
+        self.conclude.as_deref().map_or(Ok(()), |command| run_command(command, folder, &Control::default()))
     }
 
     /// Runs it once before anything is measured: whether it can be run, how long it takes, what it prints.
@@ -243,9 +281,9 @@ impl Program {
         joins: Option<&Path>,
         control: &Control,
     ) -> Result<Trial, Error> {
-        self.beside(self.prepare.as_deref(), control)?;
+        self.prepare(control)?;
         let request = ExecutionRequest {
-            most: 1,
+            repeats: 1,
             output: match self.request.output {
                 OutputTarget::Null => OutputTarget::Pipe,
                 ref other => other.clone(),
@@ -253,7 +291,7 @@ impl Program {
             ..self.settled(settings, joins, 0)
         };
         let executions = guard.execute(&request, control)?;
-        self.beside(self.conclude.as_deref(), control)?;
+        self.conclude()?;
         let Some(execution) = executions.into_iter().next() else {
             return Err(Error::Refused("nothing was run".to_owned()));
         };

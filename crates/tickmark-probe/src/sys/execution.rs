@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{Execution, ExecutionEnd, ExecutionRequest, Nanos, OutputTarget, Priority};
 
@@ -45,6 +45,8 @@ pub struct Runner {
     counted: [Option<u64>; 4],
     /// Where the tiny program is.
     tiny: Option<OwnedFd>,
+    /// Whether the empty process came before the last command, or after it.
+    is_start_first: bool,
 }
 
 impl Runner {
@@ -52,10 +54,16 @@ impl Runner {
     #[must_use]
     pub fn new() -> Self {
         let flags = |event| [0, EXCLUDE_KERNEL].into_iter().find(|flags| counter(event, *flags).is_some());
-        Self { meter: SystemMeter::new(&[]), counted: EVENTS.map(flags), tiny: tiny().ok() }
+        Self {
+            meter: SystemMeter::new(&[]),
+            counted: EVENTS.map(flags),
+            tiny: tiny().ok(),
+            is_start_first: false,
+        }
     }
 
-    /// Carries a request out: executions until its budget is over, or one fails. `stop` ends it when it can be read or nobody writes to it.
+    /// Carries a request out: so many executions as it asks for, fewer where one of them is ended. `stop` ends it when it can be read or
+    /// nobody writes to it.
     ///
     /// # Errors
     /// The command cannot be started, in words.
@@ -65,18 +73,21 @@ impl Runner {
         stop: BorrowedFd<'_>,
     ) -> Result<Vec<Execution>, String> {
         let mut all = Vec::new();
-        let start = self.start(request)?;
         let mut before = self.meter.reading();
-        let until = Instant::now() + request.budget.to_duration();
-        loop {
+        for _ in 0..request.repeats.max(1) {
+            // The empty process comes before and after by turns: neither has the other's caches, nor the fresh slice of the scheduler.
+            self.is_start_first = !self.is_start_first;
+            let first = if self.is_start_first { self.start(request, stop)? } else { None };
             let (mut execution, after) = self.once(request, stop, &before)?;
-            (execution.start, before) = (start, after);
-            let well = execution.end == ExecutionEnd::Code(0);
+            before = after;
+            let is_over = matches!(execution.end, ExecutionEnd::Late | ExecutionEnd::Stopped);
+            execution.start = if self.is_start_first || is_over { first } else { self.start(request, stop)? };
             all.push(execution);
-            if !well || all.len() >= request.most.max(1) as usize || Instant::now() >= until {
-                return Ok(all);
+            if is_over {
+                break;
             }
         }
+        Ok(all)
     }
 
     /// One execution, and what the machine says after it.
@@ -89,45 +100,36 @@ impl Runner {
         let counters = std::array::from_fn::<_, 4, _>(|at| counter(EVENTS[at], self.counted[at]?));
         let mut command = command(request, &request.words)?;
         streams(request, &mut command)?;
-        let begun = monotonic_ns();
-        let child = command.spawn().map_err(|error| cannot_start(request, &error))?;
-        let mut running = Running::new(child).map_err(|error| error.to_string())?;
-        let end = running.wait(request.limit, stop);
-        let wall = Nanos::new((monotonic_ns() - begun) as i64);
-        let books = CpuBooks::read(running.id());
-        if end.is_some() {
-            limits::kill_group(running.id());
-        }
-        let (status, usage) = running.reap().map_err(|error| error.to_string())?;
-        let (output, complaint, cut) = running.rest();
+        let ended = launch(command, request, stop)?;
         let after = self.meter.reading();
-        let mut segment = after.since(before, Nanos::ZERO, wall);
-        segment.run_delay = books.run_queue;
+        let mut segment = after.since(before, Nanos::ZERO, ended.wall);
+        segment.run_delay = ended.books.run_queue;
         let nanos = |time: libc::timeval| Nanos::new(time.tv_sec * 1_000_000_000 + time.tv_usec * 1_000);
         let count = |value: i64| value.max(0) as u64;
+        let usage = ended.usage;
         let execution = Execution {
-            wall,
+            wall: ended.wall,
             user: nanos(usage.ru_utime),
             system: nanos(usage.ru_stime),
             resident: count(usage.ru_maxrss) * 1024,
             faults: [count(usage.ru_minflt), count(usage.ru_majflt)],
             switches: [count(usage.ru_nvcsw), count(usage.ru_nivcsw)],
-            bytes: books.bytes,
-            run_queue: books.run_queue,
+            bytes: ended.books.bytes,
+            run_queue: ended.books.run_queue,
             counters: counters.map(|counter| uprobe::value(&counter?).ok()),
             start: None,
-            end: end.unwrap_or_else(|| ended(status)),
+            end: ended.end,
             output: (request.output == OutputTarget::Pipe)
-                .then(|| String::from_utf8_lossy(&output).into_owned()),
-            cut,
-            complaint: last_line(&complaint),
+                .then(|| String::from_utf8_lossy(&ended.output).into_owned()),
+            cut: ended.cut,
+            complaint: last_line(&ended.complaint),
             segment,
         };
         Ok((execution, after))
     }
 
-    /// How long the empty program takes just before; none where it cannot be run.
-    fn start(&self, request: &ExecutionRequest) -> Result<Option<Nanos>, String> {
+    /// How long the empty program takes, in the same way; none where it cannot be run.
+    fn start(&self, request: &ExecutionRequest, stop: BorrowedFd<'_>) -> Result<Option<Nanos>, String> {
         let own = self
             .tiny
             .as_ref()
@@ -138,12 +140,37 @@ impl Runner {
             (empty, _) => (empty.to_vec(), 0),
         };
         let mut command = command(request, &words)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let begun = monotonic_ns();
-        let status = command.status();
-        let took = Nanos::new((monotonic_ns() - begun) as i64);
-        Ok(status.ok().filter(|status| status.code() == Some(expected)).map(|_| took))
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let ended = launch(command, request, stop).ok();
+        Ok(ended.filter(|ended| ended.end == ExecutionEnd::Code(expected)).map(|ended| ended.wall))
     }
+}
+
+/// A command that has ended.
+struct Ended {
+    wall: Nanos,
+    end: ExecutionEnd,
+    usage: libc::rusage,
+    books: CpuBooks,
+    output: Vec<u8>,
+    complaint: Vec<u8>,
+    cut: bool,
+}
+
+/// Starts a command and waits for its end.
+fn launch(mut command: Command, request: &ExecutionRequest, stop: BorrowedFd<'_>) -> Result<Ended, String> {
+    let begun = monotonic_ns();
+    let child = command.spawn().map_err(|error| cannot_start(request, &error))?;
+    let mut running = Running::new(child).map_err(|error| error.to_string())?;
+    let end = running.wait(request.limit, stop);
+    let wall = Nanos::new((monotonic_ns() - begun) as i64);
+    let books = CpuBooks::read(running.id());
+    if end.is_some() {
+        limits::kill_group(running.id());
+    }
+    let (status, usage) = running.reap().map_err(|error| error.to_string())?;
+    let (output, complaint, cut) = running.rest();
+    Ok(Ended { wall, end: end.unwrap_or_else(|| ended(status)), usage, books, output, complaint, cut })
 }
 
 impl Default for Runner {
@@ -170,7 +197,7 @@ fn command(request: &ExecutionRequest, words: &[String]) -> Result<Command, Stri
     let (program, arguments) = words.split_first().ok_or("a command is empty")?;
     // Looked for here, so that looking is no part of its time.
     let mut command = Command::new(found(program, request).as_deref().unwrap_or(program.as_ref()));
-    command.arg0(program).args(arguments).process_group(0);
+    command.arg0(program).args(arguments);
     for (name, value) in &request.environment {
         match value {
             Some(value) => command.env(name, value),
@@ -186,6 +213,8 @@ fn command(request: &ExecutionRequest, words: &[String]) -> Result<Command, Stri
     let settle = move || {
         let io = |error: CallError| error.io();
         limits::die_with_parent(parent).map_err(io)?;
+        // A group of its own, and no terminal: what reads from one fails at once, where it would wait in the background.
+        rustix::process::setsid().map_err(named("setsid")).map_err(io)?;
         joins.as_ref().map_or(Ok(()), |procs| std::fs::write(procs, "0"))?;
         cpu.map_or(Ok(()), |cpu| limits::pin(&[cpu])).map_err(io)?;
         slack.map_or(Ok(()), limits::set_slack).map_err(io)?;

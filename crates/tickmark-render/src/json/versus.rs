@@ -4,7 +4,7 @@ use super::{ComparisonPage, Page};
 use crate::json_object;
 use crate::versus;
 use tickmark_analysis::versus::{Subject, Versus};
-use tickmark_stats::spread;
+use tickmark_stats::{Interval, median, spread};
 use tickmark_wire::{Metric, Unit};
 
 json_object! {
@@ -36,15 +36,16 @@ json_object! {
         metrics: Vec<ExecutedPage> = of.metrics.iter().filter_map(|metric| ExecutedPage::measured(of, metric)).collect(),
     }
 
-    struct ExecutedPage(of: &Subject, metric: &Metric, median: f64, between: [f64; 2]) {
+    struct ExecutedPage(of: &Subject, metric: &Metric, mean: f64, interval: Option<Interval>) {
         metric: String = metric.name.as_str().to_owned(),
         unit: Unit = metric.unit,
-        /// Of the blocks, of each the median of its runs.
-        median: f64 = median,
-        /// Of that, with 95 %.
-        between: [f64; 2] = between,
-        /// Over all runs, as the deviation.
-        mean: Option<f64> = spread(&of.all(metric.name.as_str())).map(|spread| spread.mean),
+        /// Of the blocks, of each the median of its runs: what the verdict compares.
+        mean: f64 = mean,
+        /// Where that lies with 95 %.
+        between: Option<[f64; 2]> = interval.map(|interval| [interval.low, interval.high]),
+        /// The median of all runs.
+        median: Option<f64> = median(of.all(metric.name.as_str())),
+        /// The standard deviation of all runs.
         deviation: Option<f64> = spread(&of.all(metric.name.as_str())).map(|spread| spread.deviation),
         blocks: usize = of.blocks(metric.name.as_str()).len(),
         runs: usize = of.all(metric.name.as_str()).len(),
@@ -53,8 +54,8 @@ json_object! {
 
 impl ExecutedPage {
     fn measured(of: &Subject, metric: &Metric) -> Option<Self> {
-        let found = of.estimate(metric.name.as_str())?;
-        Some(Self::new(of, metric, found.point, [found.interval.low, found.interval.high]))
+        let (mean, interval) = of.mean(metric.name.as_str())?;
+        Some(Self::new(of, metric, mean, interval))
     }
 }
 

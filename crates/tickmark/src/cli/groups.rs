@@ -17,7 +17,7 @@ const OPTIONS: [(&str, &[&str]); 4] = [
         "How long",
         &[
             "once", "runs", "budget", "duration", "quick", "blocks", "more", "width", "slice", "no_pilot",
-            "repeats", "trials", "time", "rounds", "limit",
+            "repeats", "trials", "time", "rounds", "limit", "min_runs", "max_runs", "warmup",
         ],
     ),
     (

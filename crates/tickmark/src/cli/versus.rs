@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use tickmark_wire::Nanos;
 
 pub(super) const VERSUS_EXAMPLES: &str = "\
-Every command runs once in each block, in random order, so that a machine that becomes slower is no difference. It ends when each verdict is reached,
-or at --budget. A, B, C ... are the commands in their order; an option that begins with such a letter is for that one alone. No shell is started unless
+Every command runs in each block, in random order, so that a machine that becomes slower is no difference. It ends when each verdict is reached, or at
+--budget. A, B, C ... are the commands in their order; --env B:VAR=x, --cwd B:DIR, --cpu B:N and --priority B:fifo:10 are for one alone. No shell is started unless
 --shell asks for one.
 
 Examples:
@@ -26,25 +26,25 @@ pub(crate) struct Versus {
     #[arg(value_name = "COMMAND", required_unless_present_any = ["one", "reference"])]
     pub(crate) commands: Vec<String>,
     /// One command, its words as they are
-    #[arg(last = true, value_name = "WORD", conflicts_with_all = ["commands", "reference"])]
+    #[arg(last = true, value_name = "WORD", conflicts_with_all = ["commands", "reference", "parameter_scan", "parameter_list"])]
     pub(crate) one: Vec<String>,
 
-    /// End after this time, with the block that is running [default: 60s; of one command 10s]
+    /// End after this time, but not before two runs of each [default: 60s, of one command 10s, and time for 8 runs of each]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
-    /// Run each command exactly so often
+    /// Number of runs of each command, without an earlier end
     #[arg(long, short = 'r', value_name = "N", conflicts_with_all = ["min_runs", "max_runs"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) runs: Option<u32>,
-    /// Decide after so many runs of each at the earliest [default: 8]
+    /// Blocks before the first decision [default: 8]
     #[arg(long, short = 'm', value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) min_runs: Option<u32>,
-    /// End after so many runs of each
+    /// Blocks at most, each with one run of each command
     #[arg(long, short = 'M', value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) max_runs: Option<u32>,
-    /// Runs of each before anything is measured
+    /// Runs of each before anything is measured, at least one
     #[arg(long, short = 'w', value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) warmup: u32,
-    /// Go on until every confidence interval has at most this half-width, such as 0.5%
+    /// Go on until each verdict is reached and its interval has at most this half-width, such as 0.5%; of one command [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) width: Option<f64>,
     /// Changes below this do not matter
@@ -121,8 +121,8 @@ pub(crate) struct Versus {
     /// A system setting, as `tickmark experiment` has it; restored afterwards
     #[arg(long, value_name = "KNOB=A,B", conflicts_with = "rev", help_heading = "What differs")]
     pub(crate) knob: Option<String>,
-    /// Vary from run to run what should not matter: env (size of the environment), aslr (layout of memory), link (builds anew with another
-    /// TICKMARK_LINK_SEED)
+    /// Vary what should not matter: env (size of the environment, by block), aslr (layout of memory, by run), link (builds anew with another
+    /// TICKMARK_LINK_SEED, by block)
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "What differs")]
     pub(crate) vary: Vec<Vary>,
 
@@ -135,10 +135,10 @@ pub(crate) struct Versus {
     /// What the verdict is about [default: command.time]
     #[arg(long, value_name = "METRIC", help_heading = "What is judged")]
     pub(crate) primary: Vec<String>,
-    /// Take off what starting an empty process takes, measured before each run
+    /// Take off what starting an empty process takes, measured beside each run
     #[arg(long, help_heading = "What is judged")]
     pub(crate) subtract_start: bool,
-    /// Exit with code 3 if the verdict is that: changed, beyond the margin, worse; with 5 if that cannot be judged
+    /// Exit with code 3 if a command changed, changed beyond the margin, or is worse; with 5 if that cannot be judged
     #[arg(long, value_enum, help_heading = "What is judged")]
     pub(crate) fail_on: Option<FailOn>,
 
@@ -160,6 +160,13 @@ pub(crate) struct Versus {
     /// A table in markdown
     #[arg(long, value_name = "FILE", help_heading = "Recording and output")]
     pub(crate) export_markdown: Option<PathBuf>,
+}
+
+impl Versus {
+    /// True if the commands write where progress would be.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.show_output || self.output.as_deref() == Some("inherit")
+    }
 }
 
 /// What may vary from run to run.

@@ -59,8 +59,7 @@ fn its_place_and_its_repetitions() {
         environment: environment.into(),
         directory: Some("/usr".into()),
         empty: vec!["true".to_owned()],
-        budget: Nanos::from_millis(10_000),
-        most: 3,
+        repeats: 3,
         ..request(&["sh", "-c", "echo $A_NAME $HOME; pwd"])
     };
     let all = run(&asked).unwrap();

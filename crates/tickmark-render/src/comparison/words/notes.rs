@@ -57,16 +57,15 @@ fn of_basis(basis: &Basis) -> Vec<String> {
         Basis::Blocks { experiment, knob, looks, early, share } => {
             let id = experiment.get(..8).unwrap_or(experiment);
             let again = match (share, looks.last()) {
-                (Some(share), _) => format!(
-                    ". It was planned to end at the first comparison that decides; this is number {}, and each has {:.2} of the 5 %, so \
-                     that all of them together are wrong as seldom as one",
-                    looks.len() + 1,
+                (Some(share), _) if *share < 1.0 => format!(
+                    ". It was planned to be compared several times and to end when it is decided: each comparison is tested at {:.2} %, \
+                     so that all of them together are wrong as seldom as one at 5 %",
                     share * LEVEL * 100.0
                 ),
-                (None, Some(blocks)) => {
+                (_, Some(blocks)) => {
                     format!(". It was compared after {blocks} blocks too: all comparisons share the 5 %")
                 }
-                (None, None) => String::new(),
+                (_, None) => String::new(),
             };
             let early = if *early && share.is_none() {
                 ". It ended before all planned blocks were made, which may be where its runs happened to vary little: claims need a chance \

@@ -3,6 +3,7 @@
 mod exports;
 mod revisions;
 mod subjects;
+mod typed;
 
 use crate::cli::versus::Vary;
 use crate::cli::{CompareFormat, Versus as Asked};
@@ -28,10 +29,14 @@ use tickmark_wire::{Metric, Nanos, Settings};
 const BUDGET: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)];
 /// The first look, in blocks; a budget that is not said leaves time for as many.
 const FIRST: u32 = 8;
-/// Blocks at most.
-const MOST: u32 = 1000;
+/// Blocks at most, where nothing else is said.
+const MOST: u32 = 10_000;
+/// A command is run so often in a block that it takes about this long, and at most so often.
+const SLICE: Duration = Duration::from_millis(20);
+const REPEATS: f64 = 99.0;
 
 pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Error> {
+    check(options)?;
     let turned = options.knob.as_ref().map(|text| knob::parse(text)).transpose()?;
     let revisions = options.rev.as_ref().map(|range| Revisions::check_out(range)).transpose()?;
     let fixed = match (&turned, &revisions) {
@@ -42,7 +47,8 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     let places = revisions.as_ref().map(Revisions::places).unwrap_or_default();
     let asking = subjects(options, &fixed, &places)?;
     let primary = primary(options, &asking)?;
-    let control = progress::control();
+    check_count(options, asking.len())?;
+    let control = if options.is_shown() { progress::silent_control() } else { progress::control() };
     if let (Some(build), Some(revisions)) = (&options.build, &revisions) {
         for (name, folder) in revisions.names.iter().zip(&places) {
             anstream::eprintln!("building {name}");
@@ -58,18 +64,68 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     let measured =
         asking.iter().try_for_each(|asking| beside(asking.setup.as_ref(), asking)).map_err(Error::from);
     let measured = measured.and_then(|()| measure(store, options, &mut experiment, &primary, &control));
-    let cleaned = asking.iter().try_for_each(|asking| beside(asking.cleanup.as_ref(), asking));
-    let measured = measured?;
-    if let Err(error) = cleaned {
-        anstream::eprintln!("tickmark: --cleanup: {error}");
+    // Each of them, and also after Ctrl-C.
+    for asking in &asking {
+        let folder = asking.program.request.directory.as_deref();
+        let cleaned =
+            asking.cleanup.as_ref().map(|command| run_command(command, folder, &Control::default()));
+        if let Some(Err(error)) = cleaned {
+            anstream::eprintln!("tickmark: --cleanup: {error}");
+        }
     }
+    let measured = measured?;
     let versus = versus(store, &measured.ids, options.margin, &primary, RowSelection::ALL)?;
-    exports::write(options, &versus, &asking)?;
     show(options, &versus, &measured)?;
+    exports::write(options, &versus, &asking)?;
     let judged = versus.comparison.as_ref().map_or(Code::Done, |model| compare::code(model, options.fail_on));
     let has_failed = versus.subjects.iter().any(|subject| !subject.failed.is_empty());
     let is_partly = !measured.is_restored || measured.halt == Halt::Stopped || has_failed;
     Ok(judged.worse(if is_partly { Code::Partly } else { Code::Done }))
+}
+
+/// Refuses what cannot be meant, before anything is run.
+fn check(options: &Asked) -> Result<(), Error> {
+    let knob = options.knob.as_deref().map_or("", |knob| knob.split('=').next().unwrap_or_default());
+    let wrong = [
+        (knob == "cpu" && !options.cpu.is_empty(), "--cpu and --knob cpu contradict each other"),
+        (
+            knob == "policy" && !options.priority.is_empty(),
+            "--priority and --knob policy contradict each other",
+        ),
+        (
+            options.vary.contains(&Vary::Link) && options.build.is_none(),
+            "--vary link builds anew: add --rev and --build",
+        ),
+        (
+            options.min_runs > options.max_runs && options.max_runs.is_some(),
+            "--min-runs is more than --max-runs",
+        ),
+    ];
+    if let Some((_, why)) = wrong.iter().find(|(is, _)| *is) {
+        return Err(Error::Usage((*why).to_owned()));
+    }
+    for path in [&options.export_json, &options.export_csv, &options.export_markdown].into_iter().flatten() {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(Error::Usage(format!("{}: no such folder to write to", path.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses of a single command what is about two.
+fn check_count(options: &Asked, commands: usize) -> Result<(), Error> {
+    let wrong = [
+        (options.fail_on.is_some(), "--fail-on compares two commands or more"),
+        (
+            !matches!(options.format, CompareFormat::Text | CompareFormat::Json),
+            "one command has the formats text and json",
+        ),
+    ];
+    match wrong.iter().find(|(is, _)| *is && commands < 2) {
+        Some((_, why)) => Err(Error::Usage((*why).to_owned())),
+        None => Ok(()),
+    }
 }
 
 /// The knob that turns nothing but the command; with `--vary link` each block builds anew.
@@ -125,12 +181,17 @@ fn measure(
     primary: &[String],
     control: &Control,
 ) -> Result<Measured, Error> {
+    let begun = Instant::now();
     let tried = experiment.guarded::<_, Error>(store, control, |guard| {
         experiment.try_settings(guard)?;
         warm_up(options, experiment, guard, control)
     });
-    let (Tried { block, counters, notes }, _) = tried?;
-    experiment.programs.iter_mut().for_each(|program| program.counters = counters);
+    let (Tried { walls, around, counters, notes }, _) = tried?;
+    let repeats = repeats(options, &walls);
+    for program in &mut experiment.programs {
+        (program.counters, program.request.repeats) = (counters, repeats);
+    }
+    let block = walls.iter().sum::<Duration>() * repeats + around;
     let planned: Vec<Metric> = experiment.programs.iter().flat_map(Program::metrics).collect();
     if let Some(missing) =
         primary.iter().find(|name| !planned.iter().any(|metric| metric.name.as_str() == **name))
@@ -139,7 +200,7 @@ fn measure(
             "{missing} cannot be measured here: perf_event_open(2) gives no such counter"
         )));
     }
-    plan(options, experiment, block);
+    plan(options, experiment, block, begun.elapsed());
     let experiment = &*experiment;
     anstream::eprintln!("{}", announced(options, experiment, block));
     let mut random = StdRng::from_rng(&mut rand::rng());
@@ -170,10 +231,26 @@ fn measure(
     Ok(Measured { ids, made, halt, is_restored: left.is_none(), notes })
 }
 
+/// How often each command runs in a block: the same for all, and odd, so that the median of a block is always a run; once where something
+/// comes before or after each run, or the number of runs was said.
+fn repeats(options: &Asked, walls: &[Duration]) -> u32 {
+    let is_single = options.runs.is_some()
+        || options.max_runs.is_some()
+        || !options.prepare.is_empty()
+        || !options.conclude.is_empty();
+    let slowest = walls.iter().max().map_or(f64::MAX, Duration::as_secs_f64);
+    if is_single {
+        return 1;
+    }
+    let fit = (SLICE.as_secs_f64() / slowest.max(1e-6)).clamp(1.0, REPEATS) as u32;
+    fit - u32::from(fit.is_multiple_of(2))
+}
+
 /// What the first runs showed.
 struct Tried {
-    /// How long a block will take.
-    block: Duration,
+    /// How long each command took, and what came around them all.
+    walls: Vec<Duration>,
+    around: Duration,
     counters: [bool; 4],
     notes: Vec<String>,
 }
@@ -187,18 +264,16 @@ fn warm_up(
 ) -> Result<Tried, Error> {
     let all = 0..experiment.programs.len();
     let mut trials: Vec<Trial> = Vec::new();
-    let mut block = Duration::ZERO;
+    let mut around = Duration::ZERO;
     for _ in 0..options.warmup.max(1) {
-        (trials, block) = (Vec::new(), Duration::ZERO);
+        (trials, around) = (Vec::new(), Duration::ZERO);
         for number in all.clone() {
             if control.stopped() {
                 return Err(Error::Refused("interrupted before the first block".to_owned()));
             }
             let begun = Instant::now();
             let trial = experiment.trial(guard, number, control)?;
-            let around = begun.elapsed().saturating_sub(trial.wall);
-            let least = experiment.programs[number].request.budget.to_duration();
-            block += around + trial.wall.max(least);
+            around += begun.elapsed().saturating_sub(trial.wall);
             trials.push(trial);
         }
     }
@@ -216,25 +291,26 @@ fn warm_up(
             format!("A prints something else each time: whether {first} does the same work was not compared")
         });
     }
-    Ok(Tried { block, counters: trials[0].counters, notes })
+    let walls = trials.iter().map(|trial| trial.wall).collect();
+    Ok(Tried { walls, around, counters: trials[0].counters, notes })
 }
 
-/// How many blocks, and when they are looked at.
-fn plan(options: &Asked, experiment: &mut Experiment, block: Duration) {
-    let commands = experiment.programs.len();
-    let fits = (budget(options, commands).as_secs_f64() / block.as_secs_f64().max(1e-4)) as u32;
-    let least = if options.budget.is_some() { 2 } else { options.min_runs.unwrap_or(FIRST) };
+/// How many blocks, and when they are looked at; the first runs took some of the time.
+fn plan(options: &Asked, experiment: &mut Experiment, block: Duration, spent: Duration) {
     if let Some(runs) = options.runs {
         (experiment.blocks, experiment.budget) = (runs, options.budget.map(Nanos::to_duration));
         return;
     }
-    experiment.blocks =
-        fits.clamp(least, MOST).max(options.min_runs.unwrap_or(0)).min(options.max_runs.unwrap_or(MOST));
-    if options.budget.is_none() && fits < experiment.blocks {
-        experiment.budget = None;
-    }
-    let first = options.min_runs.unwrap_or(FIRST).min(experiment.blocks);
-    let looks = sequential::looks(first as usize, experiment.blocks as usize);
+    let left = budget(options, experiment.programs.len()).saturating_sub(spent);
+    let fits = (left.as_secs_f64() / block.as_secs_f64().max(1e-4)) as u32;
+    let first = options.min_runs.unwrap_or(FIRST);
+    let least = if options.budget.is_some() { 2 } else { first };
+    let most = options.max_runs.unwrap_or(MOST.max(first));
+    experiment.blocks = fits.max(least).min(most);
+    // A budget that nobody named leaves time for the first look.
+    let is_enough = options.budget.is_some() || fits >= experiment.blocks;
+    experiment.budget = is_enough.then_some(left);
+    let looks = sequential::looks(first.min(experiment.blocks) as usize, experiment.blocks as usize);
     experiment.looks = looks.into_iter().map(|look| look as u32).collect();
 }
 
@@ -297,7 +373,7 @@ fn show(options: &Asked, versus: &Versus, measured: &Measured) -> Result<(), Err
             crate::command::print_page(&tickmark_render::json::VersusPage::new(versus, &measured.notes))?;
         }
         (format, Some(model)) => compare::show(model, format)?,
-        (_, None) => return Err(Error::Usage("one command has the formats text and json".to_owned())),
+        (_, None) => {}
     }
     anstream::eprint!("{line}");
     Ok(())

@@ -1,23 +1,16 @@
 //! From the command line to the commands that are measured, each with what is its own.
 
+use super::typed::{Typed, plain, split, typed};
 use crate::cli::Versus;
 use crate::cli::versus::{Vary, lettered};
 use crate::error::Error;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tickmark_drive::experiment::{Extraction, Finder, Program};
-use tickmark_wire::text::quoted;
-use tickmark_wire::{Better, ExecutionRequest, Nanos, OutputTarget, names};
+use tickmark_wire::{Better, ExecutionRequest, OutputTarget, names};
 
 /// Commands of an experiment at most: each has a letter.
-const MOST: usize = 26;
-/// So long a command is run again within a block: what is shorter is run more often.
-const SLICE: Nanos = Nanos::from_millis(20);
-/// And at most so often.
-const REPEATS: u32 = 100;
-/// What a shell takes for itself where it stands alone.
-const OPERATORS: [&str; 8] = ["|", "||", "&&", "&", ";", ">", ">>", "<"];
-
+pub(super) const MOST: usize = 26;
 /// A command with what comes before and after all of its runs.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
@@ -27,22 +20,6 @@ pub(super) struct Subject {
     pub(super) cleanup: Option<String>,
     /// Values of the parameters in it.
     pub(super) parameters: Vec<(String, String)>,
-}
-
-/// A command as it was typed, or made of one by its parameters.
-struct Typed {
-    text: String,
-    words: Option<Vec<String>>,
-    parameters: Vec<(String, String)>,
-}
-
-impl Typed {
-    /// A text in which the values of the parameters stand for their names.
-    fn filled(&self, text: &str) -> String {
-        self.parameters
-            .iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-    }
 }
 
 /// All commands. `fixed` is how many there are by what differs, a knob or revisions, with their names.
@@ -126,63 +103,6 @@ pub(super) fn letter(number: usize) -> char {
     char::from(b'A' + (number % MOST) as u8)
 }
 
-/// The commands, with the values of parameters in them.
-fn typed(options: &Versus) -> Result<Vec<Typed>, Error> {
-    if !options.one.is_empty() {
-        let text: Vec<String> = options.one.iter().map(|word| quoted(word).into_owned()).collect();
-        let words = Some(options.one.clone());
-        return Ok(vec![Typed { text: text.join(" "), words, parameters: Vec::new() }]);
-    }
-    let sets = parameters(options)?;
-    let given = options.reference.iter().chain(&options.commands);
-    let with = |text: &String| {
-        let of = |parameters: &Vec<(String, String)>| {
-            let bare = Typed { text: text.clone(), words: None, parameters: parameters.clone() };
-            Typed { text: bare.filled(text), ..bare }
-        };
-        sets.iter().map(of).collect::<Vec<_>>()
-    };
-    Ok(given.flat_map(with).collect())
-}
-
-/// Every combination of the parameters' values.
-fn parameters(options: &Versus) -> Result<Vec<Vec<(String, String)>>, Error> {
-    if let [name, low, high] = &options.parameter_scan[..] {
-        let number = |text: &String| {
-            text.parse::<f64>()
-                .ok()
-                .filter(|n| n.is_finite())
-                .ok_or_else(|| Error::Usage(format!("--parameter-scan: {text} is no number")))
-        };
-        let (from, to) = (number(low)?, number(high)?);
-        let step = options.parameter_step_size.as_ref().map_or(Ok(1.0), number)?;
-        let values = (to - from) / step;
-        if step <= 0.0 || !(0.0..=MOST as f64).contains(&values) {
-            return Err(Error::Usage(format!(
-                "--parameter-scan {name} {low} {high} in steps of {step}: give a range of 1 to {MOST} values"
-            )));
-        }
-        let places = [low, high]
-            .into_iter()
-            .chain(&options.parameter_step_size)
-            .map(|text| text.split_once('.').map_or(0, |(_, rest)| rest.len()))
-            .max()
-            .unwrap_or(0);
-        let value = |at: usize| (name.clone(), format!("{:.places$}", from + at as f64 * step));
-        return Ok((0..=(values + 1e-9) as usize).map(|at| vec![value(at)]).collect());
-    }
-    let mut sets = vec![Vec::new()];
-    for pair in options.parameter_list.chunks(2) {
-        let [name, values] = pair else { continue };
-        let with = |set: &Vec<(String, String)>| {
-            let one = |value: &str| [set.clone(), vec![(name.clone(), value.to_owned())]].concat();
-            values.split(',').map(one).collect::<Vec<_>>()
-        };
-        sets = sets.iter().flat_map(with).collect();
-    }
-    Ok(sets)
-}
-
 /// How a command is run.
 fn request(
     options: &Versus,
@@ -257,8 +177,7 @@ fn request(
         output,
         randomize: options.vary.contains(&Vary::Aslr),
         limit: options.limit,
-        budget: if options.runs.is_some() || options.max_runs.is_some() { Nanos::ZERO } else { SLICE },
-        most: REPEATS,
+        repeats: 1,
     })
 }
 
@@ -269,24 +188,6 @@ fn output_file(file: &str) -> Result<PathBuf, Error> {
         Ok(known) if !known.is_file() => Err(Error::Usage(format!("--output {file}: not a regular file"))),
         _ => Ok(path),
     }
-}
-
-fn split(text: &str) -> Result<Vec<String>, Error> {
-    let words = shlex::split(text).ok_or_else(|| Error::Usage(format!("{text}: a quote has no end")))?;
-    if words.is_empty() { Err(Error::Usage("a command is empty".to_owned())) } else { Ok(words) }
-}
-
-/// The words of a command that no shell runs, whose program is there.
-fn plain(text: &str) -> Result<Vec<String>, Error> {
-    let words = split(text)?;
-    let is_operator =
-        |word: &&String| OPERATORS.contains(&word.as_str()) || word.starts_with("2>") || word.ends_with(';');
-    if let Some(operator) = words.iter().find(is_operator) {
-        return Err(Error::Usage(format!(
-            "{text}: `{operator}` is for a shell, and none is started; add --shell sh"
-        )));
-    }
-    Ok(words)
 }
 
 /// The numbers that commands print.
@@ -349,9 +250,9 @@ fn label(options: &Versus, number: usize, texts: &[&str], fixed: &[String]) -> S
     if let Some(name) = fixed.get(number) {
         return name.clone();
     }
-    let text = texts[number];
-    if texts.iter().filter(|other| **other == text).count() == 1 {
-        return text.to_owned();
+    let text = texts[number].split_whitespace().collect::<Vec<_>>().join(" ");
+    if texts.iter().filter(|other| **other == texts[number]).count() == 1 {
+        return text;
     }
     let given = [("", &options.env), ("in ", &options.cwd), ("CPU ", &options.cpu), ("", &options.priority)];
     let own = given.iter().flat_map(|(what, given)| given.iter().map(move |text| (what, lettered(text))));
