@@ -1,8 +1,9 @@
 //! Commands measured side by side: what each execution took, and how they compare.
 
-use crate::comparison::{Against, Line, Model};
+use crate::comparison::{Against, Line, Model, Word};
 use crate::report::{self, Row};
 use std::collections::BTreeMap;
+use tickmark_stats::sequential;
 use tickmark_stats::student::t_point;
 use tickmark_stats::verdict::LEVEL;
 use tickmark_stats::{Interval, median, spread};
@@ -28,6 +29,8 @@ pub struct Subject {
     pub failed: Vec<String>,
     /// What disturbed it.
     pub disturbed: Disturbance,
+    /// The level of its intervals: a part of 5 % where it was to end at one of several looks.
+    pub level: f64,
 }
 
 /// What disturbed the executions of a command.
@@ -47,7 +50,10 @@ impl Subject {
     /// From the recording of a setting.
     #[must_use]
     pub fn from_recording(number: usize, recording: &Recording) -> Self {
-        let setting = recording.meta.arm.as_ref().map_or("", |arm| arm.setting.as_str());
+        let arm = recording.meta.arm.as_ref();
+        let setting = arm.map_or("", |arm| arm.setting.as_str());
+        let looks: Vec<usize> = arm.iter().flat_map(|arm| &arm.looks).map(|look| *look as usize).collect();
+        let share = sequential::share(&looks, LEVEL);
         let planned = recording.meta.plan.runs.iter().find_map(|run| run.arguments.get("words"));
         let metrics: Vec<Metric> = recording.meta.plan.metrics.clone();
         let (mut values, mut segments) = (BTreeMap::<String, Vec<Vec<f64>>>::new(), Vec::new());
@@ -90,6 +96,7 @@ impl Subject {
             metrics,
             failed,
             disturbed,
+            level: LEVEL * share,
         }
     }
 
@@ -99,21 +106,22 @@ impl Subject {
         self.values.get(metric).map(|blocks| blocks.concat()).unwrap_or_default()
     }
 
-    /// The figure of each block: the median of its executions.
+    /// The figure of each block: the mean of its executions.
     #[must_use]
     pub fn blocks(&self, metric: &str) -> Vec<f64> {
         let blocks = self.values.get(metric).map(Vec::as_slice).unwrap_or_default();
-        blocks.iter().filter_map(|values| median(values.iter().copied())).collect()
+        blocks.iter().filter_map(|values| Some(spread(values)?.mean)).collect()
     }
 
-    /// The mean of the blocks, which the verdict compares, and where it lies with 95 % (Student's t); none of fewer than two.
+    /// The mean of the blocks, which the verdict compares, and where it lies with 95 % at whichever look it ended (Student's t); none of
+    /// fewer than two.
     #[must_use]
     pub fn mean(&self, metric: &str) -> Option<(f64, Option<Interval>)> {
         let blocks = self.blocks(metric);
         let found = spread(&blocks)?;
         let half = || {
             let df = blocks.len() as f64 - 1.0;
-            found.deviation / (df + 1.0).sqrt() * t_point(LEVEL / 2.0, df)
+            found.deviation / (df + 1.0).sqrt() * t_point(self.level / 2.0, df)
         };
         let interval = || Interval { low: found.mean - half(), high: found.mean + half() };
         Some((found.mean, (blocks.len() > 1).then(interval)))
@@ -145,6 +153,8 @@ pub struct Versus {
     pub comparison: Option<Model>,
     /// The metrics that carry the verdicts.
     pub primary: Vec<String>,
+    /// True if a change is a verdict only where it is known to be beyond the margin or below it.
+    pub to_margin: bool,
 }
 
 impl Versus {
@@ -167,9 +177,13 @@ impl Versus {
             };
             return self.primary.iter().all(|metric| narrow(metric).unwrap_or(false));
         };
+        let is_reached =
+            |line: &Line| narrow(line) && line.decided() && !(self.to_margin && line.word == Word::Changed);
         model.against.iter().all(|against| {
-            let mut lines = self.verdicts(against).peekable();
-            lines.peek().is_some() && lines.all(|line| line.decided() && narrow(line))
+            let reached = |metric: &String| {
+                self.verdicts(against).any(|line| line.metric == *metric && is_reached(line))
+            };
+            self.primary.iter().all(reached)
         })
     }
 }

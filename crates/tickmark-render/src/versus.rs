@@ -76,6 +76,18 @@ fn verdict(line: &Line, against: &Against, [base, other]: [char; 2], margin: f64
     let pairs = count(line.replicates[0] as u32, "pair");
     let (ratio, interval) = line.claim.map_or((line.ratio, None), |claim| claim.change());
     let ratio = ratio.filter(|ratio| *ratio > 0.0);
+    let nothing_left = line.metric == names::COMMAND_NET && line.means.iter().any(|mean| *mean <= 0.0);
+    if nothing_left {
+        return format!(
+            "{base} or {other} takes no longer than starting an empty process: nothing is left to compare"
+        );
+    }
+    // As `compare` marks it.
+    let middle = if line.claim.is_some_and(|claim| claim.by_middle) {
+        "; by the trimmed mean, as a few runs are far off"
+    } else {
+        ""
+    };
     let range = ratio.zip(interval).map_or(String::new(), |(ratio, interval)| {
         let range = range(ratio, interval, is_time);
         if range == EXACT { format!("{range}; ") } else { format!("95 %: {range}; ") }
@@ -83,7 +95,9 @@ fn verdict(line: &Line, against: &Against, [base, other]: [char; 2], margin: f64
     let by = ratio.map_or_else(|| "different".to_owned(), |ratio| change(ratio, is_time));
     let limit = percent(margin);
     match line.word {
-        Word::Beyond | Word::Changed => format!("{about}{other} is {by} than {base} ({range}{pairs})"),
+        Word::Beyond | Word::Changed => {
+            format!("{about}{other} is {by} than {base} ({range}{pairs}{middle})")
+        }
         Word::BelowMargin => {
             format!("{about}{other} is {by} than {base}, by less than the margin of {limit} ({range}{pairs})")
         }
@@ -279,8 +293,11 @@ fn beside(out: &mut String, versus: &Versus, against: &Against, subject: &Subjec
     let rows: Vec<Vec<String>> = std::iter::once(heading).chain(lines.iter().map(row)).collect();
     fitting_table(out, &rows, &[1, 2], &[4]);
     if lines.iter().any(|line| !versus.primary.contains(&line.metric)) {
-        let rule = "a metric without a verdict is judged for itself, at 95 %: of twenty that are the same one is listed by chance";
-        let _ = writeln!(out, "{}", hanging(rule));
+        let rule = format!(
+            "metrics without a verdict are judged each for itself: of {:.0} that are the same one is listed by chance",
+            1.0 / subject.level
+        );
+        let _ = writeln!(out, "{}", hanging(&rule));
     }
 }
 

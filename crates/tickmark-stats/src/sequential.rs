@@ -29,7 +29,9 @@ pub fn looks(first: usize, last: usize) -> Vec<usize> {
 #[must_use]
 pub fn share(looks: &[usize], level: f64) -> f64 {
     let (mut low, mut high) = (level / looks.len().max(1) as f64, level);
-    if looks.len() < 2 {
+    let is_rising =
+        looks.windows(2).all(|pair| pair[0] < pair[1]) && looks.first().is_none_or(|first| *first > 0);
+    if looks.len() < 2 || !is_rising {
         return 1.0;
     }
     for _ in 0..HALVINGS {

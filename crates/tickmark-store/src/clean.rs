@@ -8,6 +8,8 @@ use tickmark_wire::{Environment, Event, Hello, Name, Reason};
 /// Runs and metrics of a plan: more are none that a person reads, and every page goes through all of them.
 const MOST_RUNS: usize = 1_000_000;
 const MOST_METRICS: usize = 10_000;
+/// Looks at an experiment: those of ours grow by half each time.
+const MOST_LOOKS: usize = 64;
 
 /// Why this is the meta.json of no recording, if it is not.
 pub(super) fn refuse(meta: &Meta) -> Option<String> {
@@ -16,6 +18,10 @@ pub(super) fn refuse(meta: &Meta) -> Option<String> {
         return Some(format!(
             "its plan has {runs} runs and {metrics} metrics: up to {MOST_RUNS} and {MOST_METRICS}"
         ));
+    }
+    let looks = meta.arm.as_ref().map_or(0, |arm| arm.looks.len());
+    if looks > MOST_LOOKS {
+        return Some(format!("it was to be looked at {looks} times: up to {MOST_LOOKS}"));
     }
     let run = meta.plan.runs.iter().find(|run| run.round > MOST_ROUNDS || run.padding > MOST_PADDING)?;
     let (id, round, padding) = (run.id.0, run.round, run.padding);
@@ -42,6 +48,7 @@ pub(super) fn meta(meta: &mut Meta) {
     meta.select.iter_mut().chain(&mut meta.target).for_each(text);
     if let Some(arm) = &mut meta.arm {
         [&mut arm.experiment, &mut arm.knob, &mut arm.setting].into_iter().for_each(text);
+        arm.primary.iter_mut().for_each(text);
     }
     for metric in &mut meta.plan.metrics {
         name(&mut metric.name);

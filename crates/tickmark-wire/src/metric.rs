@@ -151,6 +151,8 @@ vocabulary! {
         Floor = "floor",
         /// The median of latencies or values.
         Median = "median",
+        /// The mean of values.
+        Mean = "mean",
         /// The smallest positive latency or value.
         Minimum = "minimum",
         /// Rate, cost and share of a periodic interruption, found in gaps.

@@ -107,7 +107,7 @@ pub const SLEEP: &str = "timer.clock_nanosleep.late";
 pub const BETWEEN_CPUS: &str = "clock.monotonic.between_cpus";
 /// A command of the user: a probe, and the name of its runs.
 pub const COMMAND: &str = "command";
-/// What starting an empty process takes, just before a command runs.
+/// What starting an empty process takes, just before or after a command runs.
 pub const COMMAND_START: &str = "command.start";
 /// How long a command runs without that.
 pub const COMMAND_NET: &str = "command.net";

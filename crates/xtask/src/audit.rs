@@ -90,6 +90,12 @@ const ALL: &[Tried] = &[
         Some("experiment nosuch.toml"),
     ),
     tried(
+        "versus --budget 2s true true",
+        "B is|A and B",
+        Some(("versus --primary command.tim true true", "did you mean")),
+        Some("versus ./nosuch true"),
+    ),
+    tried(
         "hz --hz 100,1000 --blocks 2 -- FOLDER/true",
         "HZ",
         Some(("hz --hz 100,x -- true", "invalid")),
@@ -251,6 +257,7 @@ pub(crate) fn run() -> Result<()> {
                 | "clock-reads"
                 | "dose"
                 | "experiment"
+                | "versus"
                 | "import"
         );
         let store = records

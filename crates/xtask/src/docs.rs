@@ -93,6 +93,7 @@ fn gives(metric: &Metric) -> &'static str {
         Headline::Floor if metric.unit == Unit::Frequency => "operations a second",
         Headline::Floor => "floor and mean",
         Headline::Median => "median and every value",
+        Headline::Mean => "mean and every value",
         Headline::Minimum => "the smallest",
         Headline::TickTrain => "rate, cost, share; all gaps, time lost",
         Headline::Offset => "offset, backward steps",

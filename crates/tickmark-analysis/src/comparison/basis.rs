@@ -93,7 +93,8 @@ impl Basis {
         {
             let mut parts = [base, other].into_iter().flat_map(|side| &side.recordings);
             let early = parts.any(|one| one.runs.iter().any(|run| run.status == Status::Open));
-            if !first.looks.is_empty() {
+            // What is about a command has no blocks added.
+            if !first.looks.is_empty() || !first.primary.is_empty() {
                 let made = base.recordings.iter().map(blocks).max().unwrap_or(0);
                 let planned: Vec<usize> = first.looks.iter().map(|look| *look as usize).collect();
                 let share = Some(sequential::share(&planned, LEVEL));

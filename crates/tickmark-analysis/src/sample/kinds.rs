@@ -176,7 +176,11 @@ impl<'a> RunObservation<'a> {
     }
 
     fn values(&self, values: &Values) -> Result<Figures, NoFigure> {
-        let value = median(values.values.iter().copied()).ok_or(NoFigure::NoValue)?;
+        let value = match self.metric.headline {
+            Headline::Mean => tickmark_stats::spread(&values.values).map(|spread| spread.mean),
+            _ => median(values.values.iter().copied()),
+        };
+        let value = value.ok_or(NoFigure::NoValue)?;
         let (step, over) = (Some(values.step), values.over);
         Ok(Figures { mean: Some(value), step, over, ..self.plain(value, Detail::None) })
     }

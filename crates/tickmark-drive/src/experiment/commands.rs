@@ -45,10 +45,12 @@ impl Experiment {
     ) -> Result<(), Error> {
         side.writer.write(&started(run))?;
         let joins = self.joins(number);
-        let (events, failed) = self.programs[number].run(guard, run, settings, joins.as_deref(), control)?;
+        let ran = self.programs[number].run(guard, run, settings, joins.as_deref(), control);
+        // What was interrupted is no run that failed.
         if control.stopped() {
             return Ok(());
         }
+        let (events, failed) = ran?;
         events.iter().try_for_each(|event| side.writer.write(event))?;
         failed.map_or(Ok(()), |why| Err(Error::Refused(why)))
     }

@@ -9,9 +9,9 @@ use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::Duration;
 use tickmark_wire::{
-    Arguments, Better, COUNTERS, Event, Execution, ExecutionEnd, ExecutionRequest, Group, Metric, Name,
-    Nanos, Observations, Observed, OutputTarget, Part, Printed, Priority, Reason, RunId, RunPlan, Segment,
-    Settings, Unit, Values, names,
+    Arguments, Better, COUNTERS, Event, Execution, ExecutionEnd, ExecutionRequest, Group, Headline, Metric,
+    Name, Nanos, Observations, Observed, OutputTarget, Part, Printed, Priority, Reason, RunId, RunPlan,
+    Segment, Settings, Unit, Values, names,
 };
 
 /// Bytes that a varied environment has more, at most: two pages, in steps of a stack's alignment.
@@ -38,7 +38,7 @@ pub struct Program {
     pub counters: [bool; 4],
     /// True if it may end with any code.
     pub ignore_failure: bool,
-    /// True if each run has an environment of another length.
+    /// True if its environment has another length in each block.
     pub vary_environment: bool,
     /// True if what starting a process takes is taken off, as a metric of its own.
     pub subtract_start: bool,
@@ -90,7 +90,8 @@ impl Program {
     /// What its runs give.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
-        let settled = |metric: Metric| Metric { sleeps: true, roams: self.request.cpu.is_none(), ..metric };
+        let (headline, roams) = (Headline::Mean, self.request.cpu.is_none());
+        let settled = |metric: Metric| Metric { headline, sleeps: true, roams, ..metric };
         let own =
             FIGURES.iter().filter(|(name, ..)| self.keeps(name)).map(|(name, title, unit, better, _)| {
                 settled(Metric::of_values(name, title, Group::Command, *unit, *better))
@@ -134,7 +135,7 @@ impl Program {
         let directory =
             request.directory.as_ref().map(|own| here().unwrap_or_default().join(own)).or_else(here);
         say("directory", directory.map(|directory| directory.display().to_string()));
-        say("shell", (!request.empty.is_empty()).then(|| request.empty[0].clone()));
+        say("shell", (!request.empty.is_empty()).then(|| request.empty.join(" ")));
         let variables: Vec<String> = request
             .environment
             .iter()

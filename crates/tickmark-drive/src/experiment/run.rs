@@ -253,8 +253,8 @@ impl Experiment {
         let made = guard.set(number).and_then(|()| self.measure(guard, side, number, block, cpu, control));
         if let Err(error) = &made {
             // What was measured under another setting than this is no figure of it.
-            let own: Vec<RunId> =
-                side.plan.runs.iter().filter(|run| run.round == block).map(|run| run.id).collect();
+            let is_own = |run: &&RunPlan| run.round == block && !is_program(run, self);
+            let own: Vec<RunId> = side.plan.runs.iter().filter(is_own).map(|run| run.id).collect();
             let failed = |run| side.writer.write(&Event::Failed(run, Reason::new(error.to_string())));
             let _ = own.into_iter().try_for_each(failed);
         }
@@ -279,8 +279,7 @@ impl Experiment {
             settings.phase = place.phase(block, self.blocks);
         }
         let own = side.plan.runs.iter().filter(|run| run.round == block).cloned();
-        let is_program = |run: &RunPlan| !self.programs.is_empty() && run.probe.as_str() == names::COMMAND;
-        let (programs, own): (Vec<RunPlan>, Vec<RunPlan>) = own.partition(is_program);
+        let (programs, own): (Vec<RunPlan>, Vec<RunPlan>) = own.partition(|run| is_program(run, self));
         let (commands, runs): (Vec<RunPlan>, Vec<RunPlan>) = own
             .into_iter()
             .partition(|run| self.outcomes.iter().any(|outcome| outcome.name == run.probe.as_str()));
@@ -348,4 +347,9 @@ impl Experiment {
         }
         Ok(said)
     }
+}
+
+/// True if a run is of the command of a setting, which says itself how it ended.
+fn is_program(run: &RunPlan, experiment: &Experiment) -> bool {
+    !experiment.programs.is_empty() && run.probe.as_str() == names::COMMAND
 }

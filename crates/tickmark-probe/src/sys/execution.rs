@@ -23,6 +23,8 @@ use tickmark_wire::{Execution, ExecutionEnd, ExecutionRequest, Nanos, OutputTarg
 const MOST: usize = 16 << 20;
 /// And of its complaints.
 const COMPLAINT: usize = 4 << 10;
+/// How long a command that was killed may take to end.
+const GRACE: Nanos = Nanos::from_millis(3_000);
 /// How long what it left running may hold its output open.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// personality(2), without the bit that keeps the layout of memory the same.
@@ -167,6 +169,12 @@ fn launch(mut command: Command, request: &ExecutionRequest, stop: BorrowedFd<'_>
     let books = CpuBooks::read(running.id());
     if end.is_some() {
         limits::kill_group(running.id());
+        if !running.is_over(GRACE) {
+            return Err(format!(
+                "process {} cannot be ended: another user's, or waiting for a device",
+                running.give_up()
+            ));
+        }
     }
     let (status, usage) = running.reap().map_err(|error| error.to_string())?;
     let (output, complaint, cut) = running.rest();
@@ -218,7 +226,13 @@ fn command(request: &ExecutionRequest, words: &[String]) -> Result<Command, Stri
         joins.as_ref().map_or(Ok(()), |procs| std::fs::write(procs, "0"))?;
         cpu.map_or(Ok(()), |cpu| limits::pin(&[cpu])).map_err(io)?;
         slack.map_or(Ok(()), limits::set_slack).map_err(io)?;
-        limits::set_priority(priority).map_err(io)?;
+        // Where nothing is asked for, the caller's stays.
+        if priority != Priority::Other {
+            limits::set_priority(priority).map_err(io)?;
+        }
+        // This program may have ignored it, and an ignored signal stays so.
+        // SAFETY: the default action runs no code of ours.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_DFL) };
         if randomize {
             // SAFETY: numbers alone.
             unsafe {

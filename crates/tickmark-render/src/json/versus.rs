@@ -9,13 +9,13 @@ use tickmark_wire::{Metric, Unit};
 
 json_object! {
     /// Commands that were run side by side. Times in ns, memory in bytes.
-    pub struct VersusPage(of: &Versus, notes: &[String]) {
+    pub struct VersusPage(of: &Versus, notes: &[String], width: Option<f64>) {
         /// The verdicts, for a person.
         answer: Vec<String> = versus::answer(of),
         /// The metrics that carry them.
         primary: Vec<String> = of.primary.clone(),
         /// True if every verdict is reached.
-        decided: bool = of.is_decided(None),
+        decided: bool = of.is_decided(width),
         commands: Vec<CommandPage> = of.subjects.iter().map(CommandPage::new).collect(),
         /// How they compare with the first; none of a single command.
         comparison: Option<ComparisonPage> = of.comparison.as_ref().map(|model| ComparisonPage::new(model, None)),
@@ -39,9 +39,9 @@ json_object! {
     struct ExecutedPage(of: &Subject, metric: &Metric, mean: f64, interval: Option<Interval>) {
         metric: String = metric.name.as_str().to_owned(),
         unit: Unit = metric.unit,
-        /// Of the blocks, of each the median of its runs: what the verdict compares.
+        /// Of the blocks, of each the mean of its runs: what the verdict compares.
         mean: f64 = mean,
-        /// Where that lies with 95 %.
+        /// Where that lies with 95 %, at whichever look it ended.
         between: Option<[f64; 2]> = interval.map(|interval| [interval.low, interval.high]),
         /// The median of all runs.
         median: Option<f64> = median(of.all(metric.name.as_str())),

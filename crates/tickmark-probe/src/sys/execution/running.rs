@@ -97,6 +97,17 @@ impl Running {
         }
     }
 
+    /// True if it ends within this time.
+    pub(super) fn is_over(&self, time: Nanos) -> bool {
+        limits::readable(&[self.handle.as_fd()], time).is_ok_and(|ready| ready[0])
+    }
+
+    /// Its number; nobody waits for it any longer.
+    pub(super) fn give_up(&mut self) -> u32 {
+        self.reaped = true;
+        self.id()
+    }
+
     /// Its status and what it used.
     pub(super) fn reap(&mut self) -> Result<(i32, libc::rusage), CallError> {
         let mut status = 0;

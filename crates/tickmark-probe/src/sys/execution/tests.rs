@@ -1,4 +1,5 @@
 use super::*;
+use std::time::Instant;
 
 fn request(words: &[&str]) -> ExecutionRequest {
     ExecutionRequest {

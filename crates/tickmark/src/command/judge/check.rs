@@ -20,8 +20,12 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
     if !options.new.is_empty() || !options.history.is_empty() {
         return files::run(options);
     }
-    let has_figures =
-        |recording: &Recording| recording.is_history() && !gate::figures(recording, &|_, _| true).is_empty();
+    // The last of any kind is one that `run` made; one of a command is named.
+    let is_last = options.recording.starts_with("last");
+    let has_figures = |recording: &Recording| {
+        let is_meant = recording.is_history() && (recording.meta.arm.is_none() || !is_last);
+        is_meant && !gate::figures(recording, &|_, _| true).is_empty()
+    };
     let newest = store.find_usable(&options.recording, &has_figures).map_err(|error| match error {
         // Nothing was measured yet: no fault of who asks.
         StoreError::Empty { .. } | StoreError::Unknown { .. } | StoreError::NoneUsable { .. }

@@ -14,9 +14,8 @@ pub(in crate::command) fn run(store: &Store, options: &Compare) -> Result<Code, 
     let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
     let metrics = || sides.iter().flat_map(|side| &side.recordings).flat_map(|one| &one.meta.plan.metrics);
     let only = Named::new("--only", &options.only, metrics());
-    let planned = planned_primary(&sides);
-    let primary = if options.primary.is_empty() { &planned } else { &options.primary };
-    let primary = Named::new("--primary", primary, metrics());
+    let planned = if options.primary.is_empty() { planned_primary(&sides) } else { Vec::new() };
+    let primary = Named::new("--primary", &options.primary, metrics());
     let asked_for = CompareOptions {
         margin: options.margin,
         unit: options.unit.into(),
@@ -25,7 +24,10 @@ pub(in crate::command) fn run(store: &Store, options: &Compare) -> Result<Code, 
     };
     let picks = RowSelection {
         only: &|group, row| only.picks(group, row),
-        primary: &|group, row| primary.picks(group, row),
+        primary: &|group, row| match planned.is_empty() {
+            true => primary.picks(group, row),
+            false => planned.contains(&row.metric),
+        },
     };
     let model = compared(store, &sides, asked_for, picks);
     // A name that fits nothing is told before that nothing is left.

@@ -6,7 +6,7 @@ mod subjects;
 mod typed;
 
 use crate::cli::versus::Vary;
-use crate::cli::{CompareFormat, Versus as Asked};
+use crate::cli::{CompareFormat, FailOn, Versus as Asked};
 use crate::command::compare::{self, compared};
 use crate::error::{Code, Error};
 use crate::progress;
@@ -22,7 +22,7 @@ use tickmark_drive::knob::{self, Commands, Turned};
 use tickmark_drive::{Control, Experiment};
 use tickmark_render::versus as render;
 use tickmark_stats::sequential;
-use tickmark_store::{COMMANDS, Id, Recording, Store};
+use tickmark_store::{COMMANDS, Id, Recording, Status, Store};
 use tickmark_wire::{Metric, Nanos, Settings};
 
 /// How long it may take where nothing is said: of several commands, of a single one.
@@ -30,13 +30,14 @@ const BUDGET: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)]
 /// The first look, in blocks; a budget that is not said leaves time for as many.
 const FIRST: u32 = 8;
 /// Blocks at most, where nothing else is said.
-const MOST: u32 = 10_000;
+const MOST: u32 = 2_000;
 /// A command is run so often in a block that it takes about this long, and at most so often.
 const SLICE: Duration = Duration::from_millis(20);
 const REPEATS: f64 = 99.0;
 
 pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Error> {
     check(options)?;
+    let control = if options.is_shown() { progress::silent_control() } else { progress::control() };
     let turned = options.knob.as_ref().map(|text| knob::parse(text)).transpose()?;
     let revisions = options.rev.as_ref().map(|range| Revisions::check_out(range)).transpose()?;
     let fixed = match (&turned, &revisions) {
@@ -48,7 +49,6 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     let asking = subjects(options, &fixed, &places)?;
     let primary = primary(options, &asking)?;
     check_count(options, asking.len())?;
-    let control = if options.is_shown() { progress::silent_control() } else { progress::control() };
     if let (Some(build), Some(revisions)) = (&options.build, &revisions) {
         for (name, folder) in revisions.names.iter().zip(&places) {
             anstream::eprintln!("building {name}");
@@ -74,12 +74,11 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
         }
     }
     let measured = measured?;
-    let versus = versus(store, &measured.ids, options.margin, &primary, RowSelection::ALL)?;
+    let versus = versus(store, &measured.ids, measured.made, options, RowSelection::ALL)?;
     show(options, &versus, &measured)?;
     exports::write(options, &versus, &asking)?;
     let judged = versus.comparison.as_ref().map_or(Code::Done, |model| compare::code(model, options.fail_on));
-    let has_failed = versus.subjects.iter().any(|subject| !subject.failed.is_empty());
-    let is_partly = !measured.is_restored || measured.halt == Halt::Stopped || has_failed;
+    let is_partly = !measured.is_restored || measured.halt == Halt::Stopped;
     Ok(judged.worse(if is_partly { Code::Partly } else { Code::Done }))
 }
 
@@ -88,6 +87,12 @@ fn check(options: &Asked) -> Result<(), Error> {
     let knob = options.knob.as_deref().map_or("", |knob| knob.split('=').next().unwrap_or_default());
     let wrong = [
         (knob == "cpu" && !options.cpu.is_empty(), "--cpu and --knob cpu contradict each other"),
+        (
+            options.runs.is_some() && options.width.is_some(),
+            "--runs says how often, and --width until when: give one",
+        ),
+        (knob == "send", "--knob send is for streams of tickmark's own: commands send as they do"),
+        (knob == "kernel", "--knob kernel boots guests: `tickmark hz` runs a command in them"),
         (
             knob == "policy" && !options.priority.is_empty(),
             "--priority and --knob policy contradict each other",
@@ -191,7 +196,7 @@ fn measure(
     for program in &mut experiment.programs {
         (program.counters, program.request.repeats) = (counters, repeats);
     }
-    let block = walls.iter().sum::<Duration>() * repeats + around;
+    let block = (walls.iter().sum::<Duration>() + around) * repeats;
     let planned: Vec<Metric> = experiment.programs.iter().flat_map(Program::metrics).collect();
     if let Some(missing) =
         primary.iter().find(|name| !planned.iter().any(|metric| metric.name.as_str() == **name))
@@ -208,17 +213,23 @@ fn measure(
         only: &|_, row| primary.contains(&row.metric),
         primary: &|_, row| primary.contains(&row.metric),
     };
-    let looks: Vec<u32> = if experiment.looks.is_empty() { Vec::new() } else { experiment.looks.clone() };
     let decided = |ids: &[Id], block: u32| {
-        looks.contains(&block)
-            && versus(store, ids, options.margin, primary, only)
-                .is_ok_and(|versus| versus.is_decided(options.width))
+        experiment.looks.contains(&block)
+            && versus(store, ids, block, options, only).is_ok_and(|versus| versus.is_decided(options.width))
     };
     let ended = experiment.guarded::<_, Error>(store, control, |guard| {
         if control.stopped() {
             return Err(Error::Refused("interrupted before the first block".to_owned()));
         }
-        Ok(experiment.run(store, guard, control, &mut random, Instant::now(), &decided)?)
+        match experiment.run(store, guard, control, &mut random, Instant::now(), &decided) {
+            // A run that failed ends it; the blocks before are as good as they were.
+            Err(tickmark_drive::Error::Kept { error, blocks, ids }) if blocks > 1 => {
+                anstream::eprintln!("tickmark: {error}");
+                let ids = ids.split_whitespace().map(|id| Ok(store.find(id)?.meta.id));
+                Ok((ids.collect::<Result<_, Error>>()?, blocks, Halt::Stopped))
+            }
+            other => Ok(other?),
+        }
     });
     let ((ids, made, halt), left) = ended?;
     if let Some(error) = &left {
@@ -231,19 +242,12 @@ fn measure(
     Ok(Measured { ids, made, halt, is_restored: left.is_none(), notes })
 }
 
-/// How often each command runs in a block: the same for all, and odd, so that the median of a block is always a run; once where something
-/// comes before or after each run, or the number of runs was said.
+/// How often each command runs in a block: the same for all; once where something comes before or after each run, or the number of runs
+/// was said.
 fn repeats(options: &Asked, walls: &[Duration]) -> u32 {
-    let is_single = options.runs.is_some()
-        || options.max_runs.is_some()
-        || !options.prepare.is_empty()
-        || !options.conclude.is_empty();
+    let is_single = options.runs.is_some() || !options.prepare.is_empty() || !options.conclude.is_empty();
     let slowest = walls.iter().max().map_or(f64::MAX, Duration::as_secs_f64);
-    if is_single {
-        return 1;
-    }
-    let fit = (SLICE.as_secs_f64() / slowest.max(1e-6)).clamp(1.0, REPEATS) as u32;
-    fit - u32::from(fit.is_multiple_of(2))
+    if is_single { 1 } else { (SLICE.as_secs_f64() / slowest.max(1e-6)).clamp(1.0, REPEATS) as u32 }
 }
 
 /// What the first runs showed.
@@ -264,18 +268,27 @@ fn warm_up(
 ) -> Result<Tried, Error> {
     let all = 0..experiment.programs.len();
     let mut trials: Vec<Trial> = Vec::new();
-    let mut around = Duration::ZERO;
-    for _ in 0..options.warmup.max(1) {
-        (trials, around) = (Vec::new(), Duration::ZERO);
+    let (mut walls, mut around) = (vec![Duration::MAX; all.len()], Duration::MAX);
+    let begun = Instant::now();
+    // What the first run finds cold tells nothing of those that are measured: one more, where there is time.
+    let most = budget(options, all.len()) / 10;
+    for round in 0..=options.warmup.max(1) {
+        if round >= options.warmup.max(1) && (options.runs.is_some() || begun.elapsed() > most) {
+            break;
+        }
+        trials.clear();
+        let mut beside = Duration::ZERO;
         for number in all.clone() {
             if control.stopped() {
                 return Err(Error::Refused("interrupted before the first block".to_owned()));
             }
             let begun = Instant::now();
             let trial = experiment.trial(guard, number, control)?;
-            around += begun.elapsed().saturating_sub(trial.wall);
+            beside += begun.elapsed().saturating_sub(trial.wall);
+            walls[number] = walls[number].min(trial.wall);
             trials.push(trial);
         }
+        around = around.min(beside);
     }
     let mut notes = Vec::new();
     let differ: Vec<char> = all.filter(|at| trials[*at].output != trials[0].output).map(letter).collect();
@@ -291,7 +304,6 @@ fn warm_up(
             format!("A prints something else each time: whether {first} does the same work was not compared")
         });
     }
-    let walls = trials.iter().map(|trial| trial.wall).collect();
     Ok(Tried { walls, around, counters: trials[0].counters, notes })
 }
 
@@ -306,9 +318,10 @@ fn plan(options: &Asked, experiment: &mut Experiment, block: Duration, spent: Du
     let first = options.min_runs.unwrap_or(FIRST);
     let least = if options.budget.is_some() { 2 } else { first };
     let most = options.max_runs.unwrap_or(MOST.max(first));
-    experiment.blocks = fits.max(least).min(most);
-    // A budget that nobody named leaves time for the first look.
-    let is_enough = options.budget.is_some() || fits >= experiment.blocks;
+    // The first runs are a rough guess: half as many more are planned, and the time ends it.
+    experiment.blocks = (fits + fits / 2).max(least).min(most);
+    // A budget that nobody named leaves time for the first look, also where runs turn out slower.
+    let is_enough = options.budget.is_some() || fits >= 2 * first;
     experiment.budget = is_enough.then_some(left);
     let looks = sequential::looks(first.min(experiment.blocks) as usize, experiment.blocks as usize);
     experiment.looks = looks.into_iter().map(|look| look as u32).collect();
@@ -318,6 +331,7 @@ fn plan(options: &Asked, experiment: &mut Experiment, block: Duration, spent: Du
 fn announced(options: &Asked, experiment: &Experiment, block: Duration) -> String {
     let (blocks, commands) = (experiment.blocks, experiment.programs.len() as u32);
     let seconds = block.as_secs_f64() * f64::from(blocks);
+    let seconds = experiment.budget.map_or(seconds, |budget| seconds.min(budget.as_secs_f64()));
     let time = if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
     let what = if commands < 2 { String::new() } else { format!(" of {commands} commands") };
     let blocks = tickmark_render::count(blocks, "block");
@@ -327,26 +341,39 @@ fn announced(options: &Asked, experiment: &Experiment, block: Duration) -> Strin
     }
 }
 
-/// The commands of these recordings, compared with the first.
+/// The commands of these recordings, in so many blocks, compared with the first.
 fn versus(
     store: &Store,
     ids: &[Id],
-    margin: f64,
-    primary: &[String],
+    blocks: u32,
+    options: &Asked,
     picks: RowSelection<'_>,
 ) -> Result<Versus, Error> {
-    let recordings: Vec<Recording> = ids.iter().map(|id| store.read(id)).collect::<Result<_, _>>()?;
+    let read = |id: &Id| {
+        let mut recording = store.read(id)?;
+        // A block that ended in the middle is none.
+        recording
+            .runs
+            .iter_mut()
+            .filter(|run| run.planned.round > blocks)
+            .for_each(|run| run.status = Status::Open);
+        Ok(recording)
+    };
+    let recordings: Vec<Recording> = ids.iter().map(read).collect::<Result<_, Error>>()?;
+    let primary =
+        recordings.first().and_then(|one| one.meta.arm.clone()).map_or_else(Vec::new, |arm| arm.primary);
     let subjects =
         recordings.iter().enumerate().map(|(number, one)| Subject::from_recording(number, one)).collect();
+    let is_primary = |_, row: &tickmark_analysis::report::Row| primary.contains(&row.metric);
     let comparison = if recordings.len() > 1 {
         let sides: Vec<Side> = recordings.into_iter().map(|one| Side { recordings: vec![one] }).collect();
-        let is_primary = |_, row: &tickmark_analysis::report::Row| primary.contains(&row.metric);
         let picks = RowSelection { primary: &is_primary, ..picks };
-        Some(compared(store, &sides, CompareOptions::with_margin(margin), picks)?)
+        Some(compared(store, &sides, CompareOptions::with_margin(options.margin), picks)?)
     } else {
         None
     };
-    Ok(Versus { subjects, comparison, primary: primary.to_vec() })
+    let to_margin = options.fail_on == Some(FailOn::Beyond);
+    Ok(Versus { subjects, comparison, primary: primary.clone(), to_margin })
 }
 
 /// Shows it, and says how it ended.
@@ -363,14 +390,26 @@ fn show(options: &Asked, versus: &Versus, measured: &Measured) -> Result<(), Err
         (None, _) => String::new(),
     };
     let blocks = tickmark_render::count(measured.made, "block");
-    let line = format!("{blocks}{why}{back}; saved as {}\n", Id::all(&measured.ids));
+    let margin =
+        if options.margin == 0.01 { String::new() } else { format!(" --margin {}%", options.margin * 100.0) };
+    let ids = Id::all(&measured.ids);
+    let again = if measured.ids.len() > 1 {
+        format!("again: tickmark compare {ids}{margin}\n")
+    } else {
+        String::new()
+    };
+    let line = format!("{blocks}{why}{back}; saved as {ids}\n{again}");
     match (options.format, &versus.comparison) {
         (CompareFormat::Text, _) => {
             crate::command::print(&render::text(versus, &measured.notes, options.all))?;
             return crate::command::print(&line);
         }
         (CompareFormat::Json, _) => {
-            crate::command::print_page(&tickmark_render::json::VersusPage::new(versus, &measured.notes))?;
+            crate::command::print_page(&tickmark_render::json::VersusPage::new(
+                versus,
+                &measured.notes,
+                options.width,
+            ))?;
         }
         (format, Some(model)) => compare::show(model, format)?,
         (_, None) => {}

@@ -108,18 +108,24 @@ fn json(all: &[Summary<'_>]) -> Value {
 fn csv(all: &[Summary<'_>]) -> Result<String, Error> {
     let wrong = |error: csv::Error| Error::Output(error.into());
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let named: Vec<String> = all
-        .first()
-        .map(|one| one.parameters.iter().map(|(name, _)| format!("parameter_{name}")).collect())
-        .unwrap_or_default();
+    let mut named: Vec<&str> = Vec::new();
+    for (name, _) in all.iter().flat_map(|one| one.parameters) {
+        if !named.contains(&name.as_str()) {
+            named.push(name);
+        }
+    }
     let head = ["command", "mean", "stddev", "median", "user", "system", "min", "max"].map(str::to_owned);
-    writer.write_record(head.into_iter().chain(named)).map_err(wrong)?;
+    writer
+        .write_record(head.into_iter().chain(named.iter().map(|name| format!("parameter_{name}"))))
+        .map_err(wrong)?;
     for one in all {
         let numbers = [one.mean, one.deviation, one.median, one.user, one.system, one.least(), one.most()];
         let cells = std::iter::once(one.label.to_owned()).chain(numbers.map(|number| number.to_string()));
-        writer
-            .write_record(cells.chain(one.parameters.iter().map(|(_, value)| value.clone())))
-            .map_err(wrong)?;
+        let value = |name: &&str| {
+            let own = one.parameters.iter().find(|(own, _)| own == name);
+            own.map_or(String::new(), |(_, value)| value.clone())
+        };
+        writer.write_record(cells.chain(named.iter().map(value))).map_err(wrong)?;
     }
     let text =
         writer.into_inner().map_err(|error| Error::Output(std::io::Error::other(error.to_string())))?;

@@ -27,19 +27,20 @@ impl Revisions {
         let names: Vec<String> = [old, if new.is_empty() { "HEAD" } else { new }].map(str::to_owned).into();
         let commits: Vec<String> = names.iter().map(|name| commit(name)).collect::<Result<_, _>>()?;
         if commits[0] == commits[1] {
-            return Err(Error::Usage(format!(
-                "--rev {range}: both are commit {}",
-                &commits[0][..12.min(commits[0].len())]
-            )));
+            return Err(Error::Usage(format!("--rev {range}: both are commit {}", short(&commits[0]))));
         }
+        // A name says another commit tomorrow.
+        let names =
+            names.iter().zip(&commits).map(|(name, commit)| format!("{name} {}", short(commit))).collect();
         let top = git(&["rev-parse", "--show-prefix"])?;
         let folder = tempfile::tempdir()
             .map_err(|error| Error::Refused(format!("no folder for worktrees: {error}")))?;
         let folders = ["old", "new"].map(|name| folder.path().join(name)).into();
         let mut revisions = Self { names, folders, below: PathBuf::from(top), made: 0, _folder: folder };
         for (folder, commit) in revisions.folders.clone().iter().zip(&commits) {
-            git(&["worktree", "add", "--quiet", "--detach", &folder.to_string_lossy(), commit])?;
+            // One that was made in part is removed as well.
             revisions.made += 1;
+            git(&["worktree", "add", "--quiet", "--detach", &folder.to_string_lossy(), commit])?;
         }
         Ok(revisions)
     }
@@ -61,6 +62,10 @@ impl Drop for Revisions {
 fn commit(name: &str) -> Result<String, Error> {
     git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])
         .map_err(|_| Error::Usage(format!("--rev: no revision {name} in the git repository here")))
+}
+
+fn short(commit: &str) -> &str {
+    &commit[..10.min(commit.len())]
 }
 
 fn git(arguments: &[&str]) -> Result<String, Error> {
