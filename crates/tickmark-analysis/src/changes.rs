@@ -16,6 +16,8 @@ const MOST: usize = 400;
 pub struct Series {
     /// The machine; none where it is not known.
     pub host: Option<String>,
+    /// The command that was measured, where it is one of the user's.
+    pub command: Option<String>,
     /// Of the metric.
     pub metric: String,
     /// `floor`, `mean`, `value` or `p99`.
@@ -148,6 +150,7 @@ pub fn build(
 fn begin(host: Option<&String>, row: &Row, figure: &'static str, recording: &Recording) -> Series {
     Series {
         host: host.cloned(),
+        command: recording.meta.arm.as_ref().filter(|arm| arm.is_command()).map(|arm| arm.setting.clone()),
         metric: row.metric.clone(),
         figure,
         unit: row.unit,

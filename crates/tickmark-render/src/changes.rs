@@ -83,8 +83,11 @@ fn head(series: &Series) -> String {
     let host = printable(series.host.as_deref().unwrap_or("an unknown machine"), false).into_owned();
     let (first, last) = (day(series.points.first()), day(series.points.last()));
     let made = count(series.points.len() as u32, "recording");
-    let (runs, budget) = (count(series.length.0 as u32, "run"), time(series.length.1.as_f64()));
-    format!("{} {}: {made} of {host} ({runs} of {budget}), {first} to {last}", series.metric, series.figure)
+    let how = match &series.command {
+        Some(command) => printable(command, false).into_owned(),
+        None => format!("{} of {}", count(series.length.0 as u32, "run"), time(series.length.1.as_f64())),
+    };
+    format!("{} {}: {made} of {host} ({how}), {first} to {last}", series.metric, series.figure)
 }
 
 fn shown(series: &Series, level: f64) -> String {

@@ -16,6 +16,8 @@ json_object! {
 
     struct SeriesPage(series: &Series) {
         host: Option<String> = series.host.clone(),
+        /// The command, where one was measured.
+        command: Option<String> = series.command.clone(),
         metric: String = series.metric.clone(),
         figure: &'static str = series.figure,
         unit: Unit = series.unit,

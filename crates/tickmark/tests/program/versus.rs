@@ -368,6 +368,29 @@ fn the_same_is_an_answer() {
     assert!(!note(&bench.json(&["versus", "-r", "4", "sleep 0.01", "sleep 0.03"])), "looked at once");
 }
 
+/// Recordings of a command are a history of that command alone, whatever it is measured beside.
+#[test]
+fn a_command_has_a_history() {
+    let bench = Bench::new();
+    for _ in 0..3 {
+        bench.run(&["versus", "-r", "2", "--name", "n", "sleep 0.001", "sleep 0.002"]);
+    }
+    bench.run(&["versus", "-r", "2", "--name", "n", "-S", "sh", "sleep 0.001"]);
+    bench.run(&["versus", "-r", "2", "--name", "n", "--env", "B:X=1", "--env", "A:X=2", "sleep 0.002"]);
+    let check = bench.run(&["check", "n:sleep 0.002"]);
+    assert_eq!(check.status.code(), Some(5));
+    assert!(out(&check).contains("1 new recording beside 2 earlier"), "{}{}", out(&check), err(&check));
+    assert_eq!(bench.run(&["check"]).status.code(), Some(5), "none that `run` made");
+    let changes = bench.json(&["recordings", "--changes", "command.time"]);
+    let of = |command: &str| {
+        let all = changes["series"].as_array().unwrap().iter().filter(|series| series["command"] == command);
+        all.map(|series| series["values"].as_array().map_or(0, Vec::len)).collect::<Vec<_>>()
+    };
+    let mut first = of("sleep 0.001");
+    first.sort_unstable();
+    assert_eq!((first, of("sleep 0.002")), (vec![1, 3], vec![3]), "by a shell it is another: {changes:#}");
+}
+
 /// Ctrl-C leaves the blocks that were made, and no command running.
 #[test]
 fn interrupted_it_shows_what_there_is() {

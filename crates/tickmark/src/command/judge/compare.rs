@@ -62,7 +62,7 @@ pub(in crate::command) fn run(store: &Store, options: &Compare) -> Result<Code, 
 }
 
 /// The metrics that were to carry the claims of an experiment, if all sides are its settings.
-fn planned_primary(sides: &[Side]) -> Vec<String> {
+pub(in crate::command) fn planned_primary(sides: &[Side]) -> Vec<String> {
     let mut arms = sides.iter().flat_map(|side| &side.recordings).map(|one| one.meta.arm.as_ref());
     let Some(Some(first)) = arms.next() else { return Vec::new() };
     let same = arms.all(|arm| arm.is_some_and(|arm| arm.experiment == first.experiment));

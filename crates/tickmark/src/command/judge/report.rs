@@ -2,12 +2,13 @@
 
 use crate::cli::Report as Told;
 use crate::command::answers::{self, Answers};
-use crate::command::compare::{compared, parts};
+use crate::command::compare::{compared, parts, planned_primary};
 use crate::command::scenarios::unwritable;
 use crate::error::{Code, Error};
 use std::path::Path;
 use tickmark_analysis::comparison::{CompareOptions, Model, RowSelection, Side};
 use tickmark_analysis::page::{self, Page};
+use tickmark_analysis::report::Row;
 use tickmark_drive::ThisMachine;
 use tickmark_render::page::{Report, drawings, html};
 use tickmark_store::{Recording, Store};
@@ -67,7 +68,10 @@ fn side_by_side(store: &Store, recordings: &[Recording], margin: f64) -> Result<
     }
     let side = |recording: &Recording| Ok(Side { recordings: parts(store, recording.clone())? });
     let sides = recordings.iter().map(side).collect::<Result<Vec<_>, Error>>()?;
-    compared(store, &sides, CompareOptions::with_margin(margin), RowSelection::ALL).map(Some)
+    let planned = planned_primary(&sides);
+    let primary = |_, row: &Row| planned.is_empty() || planned.contains(&row.metric);
+    let picks = RowSelection { primary: &primary, ..RowSelection::ALL };
+    compared(store, &sides, CompareOptions::with_margin(margin), picks).map(Some)
 }
 
 /// Answers of an experiment that comes with tickmark: the headline first.
