@@ -38,6 +38,8 @@ const INHERIT: u64 = 1 << 1;
 const DISABLED: u64 = 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
+const TIMES: u64 = 3;
 
 /// What runs commands: this process, from which they are forked.
 #[derive(Debug)]
@@ -55,7 +57,8 @@ impl Runner {
     /// In a process of one thread.
     #[must_use]
     pub fn new() -> Self {
-        let flags = |event| [0, EXCLUDE_KERNEL].into_iter().find(|flags| counter(event, *flags).is_some());
+        let granted = |event, flags: &u64| counter(HARDWARE, event, *flags).is_some();
+        let flags = |event| [0, EXCLUDE_KERNEL].into_iter().find(|flags| granted(event, flags));
         Self {
             meter: SystemMeter::new(&[]),
             counted: EVENTS.map(flags),
@@ -99,7 +102,8 @@ impl Runner {
         stop: BorrowedFd<'_>,
         before: &Reading,
     ) -> Result<(Execution, Reading), String> {
-        let counters = std::array::from_fn::<_, 4, _>(|at| counter(EVENTS[at], self.counted[at]?));
+        // Anew each time: what is enabled by a first program is not for a second one, as the kernel may hand the child this process's own.
+        let counters = std::array::from_fn::<_, 4, _>(|at| counter(HARDWARE, EVENTS[at], self.counted[at]?));
         let mut command = command(request, &request.words)?;
         streams(request, &mut command)?;
         let ended = launch(command, request, stop)?;
@@ -118,7 +122,7 @@ impl Runner {
             switches: [count(usage.ru_nvcsw), count(usage.ru_nivcsw)],
             bytes: ended.books.bytes,
             run_queue: ended.books.run_queue,
-            counters: counters.map(|counter| uprobe::value(&counter?).ok()),
+            counters: counters.map(|counter| counted(&counter?)),
             start: None,
             end: ended.end,
             output: (request.output == OutputTarget::Pipe)
@@ -195,9 +199,19 @@ fn tiny() -> Result<OwnedFd, CallError> {
     Ok(file)
 }
 
-/// A counter of the processor over what this process executes from here on, with the kernel or without.
-fn counter(event: u64, flags: u64) -> Option<OwnedFd> {
-    uprobe::open_kind(HARDWARE, event, flags | INHERIT | DISABLED | ENABLE_ON_EXEC, false, 0, -1).ok()
+/// A counter over what this process executes from here on, with the kernel or without.
+fn counter(kind: u64, event: u64, flags: u64) -> Option<OwnedFd> {
+    uprobe::open_kind(kind, event, flags | INHERIT | DISABLED | ENABLE_ON_EXEC, TIMES, false, 0, -1).ok()
+}
+
+/// What it counted, extrapolated where it shared the processor's counters with others; none where it never had one.
+fn counted(counter: &OwnedFd) -> Option<u64> {
+    let mut words = [0u8; 24];
+    let length = rustix::io::read(counter, &mut words).ok()?;
+    let word = |at: usize| u64::from_ne_bytes(words[8 * at..8 * at + 8].try_into().unwrap_or_default());
+    let (value, enabled, running) = (word(0), word(1), word(2));
+    let whole = || (value as f64 * enabled as f64 / running as f64).round() as u64;
+    (length == words.len() && running > 0).then(whole)
 }
 
 /// A command with its place.

@@ -65,13 +65,14 @@ const REGISTERS: &[u64] = &[5];
 const REGISTERS: &[u64] = &[0, 30];
 
 fn open(event: u64, flags: u64, samples: bool, task: i32, cpu: i32) -> Result<OwnedFd, CallError> {
-    open_kind(TRACEPOINT, event, flags, samples, task, cpu)
+    open_kind(TRACEPOINT, event, flags, 0, samples, task, cpu)
 }
 
 pub(super) fn open_kind(
     kind: u64,
     event: u64,
     flags: u64,
+    format: u64,
     samples: bool,
     task: i32,
     cpu: i32,
@@ -79,6 +80,7 @@ pub(super) fn open_kind(
     let mut words = [0u64; WORDS];
     words[0] = kind | SIZE << 32;
     words[1] = event;
+    words[4] = format;
     words[5] = flags;
     if samples {
         words[2] = 1;
@@ -94,7 +96,7 @@ pub(super) fn open_kind(
 }
 
 /// The value of an event, with those of what its task started.
-pub(super) fn value(event: &OwnedFd) -> Result<u64, CallError> {
+fn value(event: &OwnedFd) -> Result<u64, CallError> {
     let mut value = [0u8; 8];
     rustix::io::read(event, &mut value).map_err(super::named("read"))?;
     Ok(u64::from_ne_bytes(value))
@@ -115,7 +117,7 @@ impl SwapGuard {
         self.0.retain(|task, _| tasks.contains(task));
         for task in tasks.iter().filter(|task| **task > 0) {
             if !self.0.contains_key(task)
-                && let Ok(event) = open_kind(SOFTWARE, DUMMY, 0, false, *task, -1)
+                && let Ok(event) = open_kind(SOFTWARE, DUMMY, 0, 0, false, *task, -1)
             {
                 self.0.insert(*task, event);
             }

@@ -67,3 +67,24 @@ fn its_place_and_its_repetitions() {
     assert_eq!((all.len(), all[2].output.as_deref()), (3, Some("value\n/usr\n")));
     assert!(all.iter().all(|one| one.start.is_some()));
 }
+
+/// Where the processor has no counters, the kernel's own are read in the same way: page faults (PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS).
+#[test]
+fn a_counter_counts_what_is_executed() {
+    let Some(faults) = counter(1, 2, EXCLUDE_KERNEL).or_else(|| counter(1, 2, 0)) else {
+        let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+        assert!(
+            paranoid.trim().parse::<i32>().is_ok_and(|level| level > 1),
+            "perf_event_open(2): {paranoid}"
+        );
+        return;
+    };
+    assert!(counted(&faults).is_none(), "nothing was executed");
+    let (asked, (stop, _open)) = (request(&["true"]), rustix::pipe::pipe().unwrap());
+    let mut command = command(&asked, &asked.words).unwrap();
+    streams(&asked, &mut command).unwrap();
+    let usage = launch(command, &asked, stop.as_fd()).unwrap().usage;
+    let count = counted(&faults).unwrap() as i64;
+    // Those before it is executed are of no program.
+    assert!(count >= usage.ru_minflt / 3 && count <= usage.ru_minflt, "{count} of {}", usage.ru_minflt);
+}
