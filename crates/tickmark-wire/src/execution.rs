@@ -70,6 +70,8 @@ pub struct Execution {
     pub bytes: Option<[u64; 4]>,
     /// How long its first thread stood runnable without a CPU (/proc/PID/schedstat).
     pub run_queue: Option<Nanos>,
+    /// How often the CPU quota of its cgroup, or of one above it, was used up; none where there is none.
+    pub throttled: Option<u64>,
     /// Counters of the processor, in the order of [`COUNTERS`], of user space alone where no more is granted; none where there are none.
     pub counters: [Option<u64>; 4],
     /// From before the empty program was forked until it had ended, just before or after.

@@ -36,6 +36,8 @@ pub struct Program {
     pub extractions: Vec<Extraction>,
     /// Which counters of the processor the system has and grants, in the order of [`COUNTERS`].
     pub counters: [bool; 4],
+    /// True if it lives under a quota of CPU time.
+    pub has_quota: bool,
     /// True if it may end with any code.
     pub ignore_failure: bool,
     /// True if its environment has another length in each block.
@@ -44,11 +46,14 @@ pub struct Program {
     pub subtract_start: bool,
 }
 
+/// How often a quota of CPU time was used up.
+const THROTTLED: &str = "command.throttled";
+
 /// A metric of an execution.
 type Figure = (&'static str, &'static str, Unit, Better, fn(&Execution) -> Option<f64>);
 
 /// What is kept of each execution, the first is its time.
-const FIGURES: [Figure; 16] = [
+const FIGURES: [Figure; 17] = [
     (names::COMMAND_TIME, "time", Unit::Time, Better::Lower, |e| Some(e.wall.as_f64())),
     ("command.user", "CPU time in user space", Unit::Time, Better::Lower, |e| Some(e.user.as_f64())),
     ("command.system", "CPU time in the kernel", Unit::Time, Better::Lower, |e| Some(e.system.as_f64())),
@@ -68,6 +73,7 @@ const FIGURES: [Figure; 16] = [
     ("command.bytes.written", "bytes written by calls", Unit::Bytes, Better::Neither, |e| count(e.bytes?[1])),
     ("command.storage.read", "bytes from storage", Unit::Bytes, Better::Neither, |e| count(e.bytes?[2])),
     ("command.storage.written", "bytes to storage", Unit::Bytes, Better::Neither, |e| count(e.bytes?[3])),
+    (THROTTLED, "CPU quota used up", Unit::Count, Better::Lower, |e| count(e.throttled?)),
     (names::COMMAND_START, "starting an empty process", Unit::Time, Better::Neither, |e| {
         Some(e.start?.as_f64())
     }),
@@ -110,6 +116,7 @@ impl Program {
         match name {
             names::COMMAND_NET => self.subtract_start,
             names::COMMAND_CODE => self.ignore_failure,
+            THROTTLED => self.has_quota,
             _ => true,
         }
     }
@@ -305,7 +312,8 @@ impl Program {
         }
         self.values(std::slice::from_ref(&execution)).map_err(Error::Refused)?;
         let counters = execution.counters.map(|counter| counter.is_some());
-        Ok(Trial { wall: execution.wall.to_duration(), output: execution.output, counters })
+        let has_quota = execution.throttled.is_some();
+        Ok(Trial { wall: execution.wall.to_duration(), output: execution.output, counters, has_quota })
     }
 }
 
@@ -327,4 +335,6 @@ pub struct Trial {
     pub output: Option<String>,
     /// Which counters of the processor there are.
     pub counters: [bool; 4],
+    /// Whether there is a quota of CPU time.
+    pub has_quota: bool,
 }

@@ -6,7 +6,7 @@
 mod running;
 
 use super::usage::CpuBooks;
-use super::{CallError, exec, limits, named, uprobe};
+use super::{CallError, cgroup, exec, limits, named, uprobe};
 use crate::meter::{Meter, Reading, SystemMeter};
 use running::Running;
 use std::fs::File;
@@ -49,6 +49,8 @@ pub struct Runner {
     counted: [Option<u64>; 4],
     /// Where the tiny program is.
     tiny: Option<OwnedFd>,
+    /// Groups with a quota of CPU time, of this process and so of its commands.
+    quotas: Vec<PathBuf>,
     /// Whether the empty process came before the last command, or after it.
     is_start_first: bool,
 }
@@ -57,12 +59,14 @@ impl Runner {
     /// In a process of one thread.
     #[must_use]
     pub fn new() -> Self {
+        let quotas = cgroup::limits().unwrap_or_default().into_iter().map(|limit| limit.folder).collect();
         let granted = |event, flags: &u64| counter(HARDWARE, event, *flags).is_some();
         let flags = |event| [0, EXCLUDE_KERNEL].into_iter().find(|flags| granted(event, flags));
         Self {
             meter: SystemMeter::new(&[]),
             counted: EVENTS.map(flags),
             tiny: tiny().ok(),
+            quotas,
             is_start_first: false,
         }
     }
@@ -106,7 +110,10 @@ impl Runner {
         let counters = std::array::from_fn::<_, 4, _>(|at| counter(HARDWARE, EVENTS[at], self.counted[at]?));
         let mut command = command(request, &request.words)?;
         streams(request, &mut command)?;
+        let throttled = self.throttled(request);
         let ended = launch(command, request, stop)?;
+        let throttled =
+            self.throttled(request).zip(throttled).map(|(now, before)| now.saturating_sub(before));
         let after = self.meter.reading();
         let mut segment = after.since(before, Nanos::ZERO, ended.wall);
         segment.run_delay = ended.books.run_queue;
@@ -122,6 +129,7 @@ impl Runner {
             switches: [count(usage.ru_nvcsw), count(usage.ru_nivcsw)],
             bytes: ended.books.bytes,
             run_queue: ended.books.run_queue,
+            throttled,
             counters: counters.map(|counter| counted(&counter?)),
             start: None,
             end: ended.end,
@@ -132,6 +140,15 @@ impl Runner {
             segment,
         };
         Ok((execution, after))
+    }
+
+    /// How often the quotas that a command lives under were used up so far.
+    fn throttled(&self, request: &ExecutionRequest) -> Option<u64> {
+        let joined = request.joins.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let stat =
+            |folder: PathBuf| cgroup::throttled(&std::fs::read_to_string(folder.join("cpu.stat")).ok()?);
+        let each: Vec<u64> = self.quotas.iter().cloned().chain(joined).filter_map(stat).collect();
+        (!each.is_empty()).then(|| each.iter().sum())
     }
 
     /// How long the empty program takes, in the same way; none where it cannot be run.

@@ -391,6 +391,18 @@ fn a_command_has_a_history() {
     assert_eq!((first, of("sleep 0.002")), (vec![1, 3], vec![3]), "by a shell it is another: {changes:#}");
 }
 
+/// A quota is a knob of the system (root may make cgroups): what it costs a command, and how often it was used up.
+#[test]
+#[ignore = "makes a cgroup, as root"]
+fn a_quota_is_seen_in_the_command() {
+    let bench = Bench::new();
+    let spin = "python3 -S -c 'import time\nwhile time.process_time() < 0.15: pass'";
+    let page = bench.json(&["versus", "--knob", "quota=none,30%", "-r", "3", spin]);
+    let throttled = |command| metric(&page, command, "command.throttled")["mean"].as_f64().unwrap();
+    assert!(throttled(0) == 0.0 && throttled(1) >= 1.0, "{page:#}");
+    assert_eq!(page["commands"][1]["label"], "30%");
+}
+
 /// Ctrl-C leaves the blocks that were made, and no command running.
 #[test]
 fn interrupted_it_shows_what_there_is() {

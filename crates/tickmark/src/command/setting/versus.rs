@@ -191,10 +191,11 @@ fn measure(
         experiment.try_settings(guard)?;
         warm_up(options, experiment, guard, control)
     });
-    let (Tried { walls, around, counters, notes }, _) = tried?;
+    let (Tried { walls, around, counters, has_quota, notes }, _) = tried?;
     let repeats = repeats(options, &walls);
     for program in &mut experiment.programs {
-        (program.counters, program.request.repeats) = (counters, repeats);
+        (program.counters, program.has_quota) = (counters, has_quota);
+        program.request.repeats = repeats;
     }
     let block = (walls.iter().sum::<Duration>() + around) * repeats;
     let planned: Vec<Metric> = experiment.programs.iter().flat_map(Program::metrics).collect();
@@ -202,7 +203,7 @@ fn measure(
         primary.iter().find(|name| !planned.iter().any(|metric| metric.name.as_str() == **name))
     {
         return Err(Error::Refused(format!(
-            "{missing} cannot be measured here: perf_event_open(2) gives no such counter"
+            "{missing} cannot be measured here: no such counter, or no quota of CPU time"
         )));
     }
     plan(options, experiment, block, begun.elapsed());
@@ -256,6 +257,7 @@ struct Tried {
     walls: Vec<Duration>,
     around: Duration,
     counters: [bool; 4],
+    has_quota: bool,
     notes: Vec<String>,
 }
 
@@ -304,7 +306,8 @@ fn warm_up(
             format!("A prints something else each time: whether {first} does the same work was not compared")
         });
     }
-    Ok(Tried { walls, around, counters: trials[0].counters, notes })
+    let has_quota = trials.iter().any(|trial| trial.has_quota);
+    Ok(Tried { walls, around, counters: trials[0].counters, has_quota, notes })
 }
 
 /// How many blocks, and when they are looked at; the first runs took some of the time.

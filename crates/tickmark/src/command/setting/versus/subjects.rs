@@ -80,6 +80,7 @@ pub(super) fn subjects(
                 conclude: own(&options.conclude),
                 extractions: extractions.clone(),
                 counters: [false; 4],
+                has_quota: false,
                 ignore_failure: options.ignore_failure,
                 vary_environment: options.vary.contains(&Vary::Env),
                 subtract_start: options.subtract_start,
@@ -227,7 +228,9 @@ pub(super) fn primary(options: &Versus, subjects: &[Subject]) -> Result<Vec<Stri
         return Ok(vec![time.to_owned()]);
     }
     // Whether the processor's counters are there is known later.
-    let all = |subject: &Subject| Program { counters: [true; 4], ..subject.program.clone() }.metrics();
+    let all = |subject: &Subject| {
+        Program { counters: [true; 4], has_quota: true, ..subject.program.clone() }.metrics()
+    };
     let metrics = subjects.first().map(all).unwrap_or_default();
     let known = || metrics.iter().map(|metric| metric.name.as_str());
     for wanted in &options.primary {
