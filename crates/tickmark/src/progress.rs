@@ -13,16 +13,17 @@ pub(crate) fn control() -> Control {
         let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
         show(&mut shown, &event);
     });
-    handled().push(control.clone());
-    // Without the handler a signal ends this process, agents see their input end, and recordings are as valid.
-    let _ = ctrlc::set_handler(|| handled().iter().for_each(Control::stop));
-    control
+    ended_by_signals(control)
 }
 
 /// The same without a display: what is run writes to the terminal itself.
 pub(crate) fn silent_control() -> Control {
-    let control = Control::default();
+    ended_by_signals(Control::default())
+}
+
+fn ended_by_signals(control: Control) -> Control {
     handled().push(control.clone());
+    // Without the handler a signal ends this process, agents see their input end, and recordings are as valid.
     let _ = ctrlc::set_handler(|| handled().iter().for_each(Control::stop));
     control
 }

@@ -5,9 +5,9 @@
 
 mod running;
 
-use super::usage::CpuBooks;
+use super::usage::{CpuBooks, all_cpu_times};
 use super::{CallError, cgroup, exec, limits, named, uprobe};
-use crate::meter::{Meter, Reading, SystemMeter};
+use crate::meter::{Meter, SystemMeter};
 use running::Running;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -82,13 +82,11 @@ impl Runner {
         stop: BorrowedFd<'_>,
     ) -> Result<Vec<Execution>, String> {
         let mut all = Vec::new();
-        let mut before = self.meter.reading();
         for _ in 0..request.repeats.max(1) {
             // The empty process comes before and after by turns: neither has the other's caches, nor the fresh slice of the scheduler.
             self.is_start_first = !self.is_start_first;
             let first = if self.is_start_first { self.start(request, stop)? } else { None };
-            let (mut execution, after) = self.once(request, stop, &before)?;
-            before = after;
+            let mut execution = self.once(request, stop)?;
             let is_over = matches!(execution.end, ExecutionEnd::Late | ExecutionEnd::Stopped);
             execution.start = if self.is_start_first || is_over { first } else { self.start(request, stop)? };
             all.push(execution);
@@ -99,28 +97,25 @@ impl Runner {
         Ok(all)
     }
 
-    /// One execution, and what the machine says after it.
-    fn once(
-        &mut self,
-        request: &ExecutionRequest,
-        stop: BorrowedFd<'_>,
-        before: &Reading,
-    ) -> Result<(Execution, Reading), String> {
+    /// One execution, and what the machine did meanwhile.
+    fn once(&mut self, request: &ExecutionRequest, stop: BorrowedFd<'_>) -> Result<Execution, String> {
         // Anew each time: what is enabled by a first program is not for a second one, as the kernel may hand the child this process's own.
         let counters = std::array::from_fn::<_, 4, _>(|at| counter(HARDWARE, EVENTS[at], self.counted[at]?));
         let mut command = command(request, &request.words)?;
         streams(request, &mut command)?;
-        let throttled = self.throttled(request);
+        let (throttled, stolen, before) = (self.throttled(request), stolen(request), self.meter.reading());
         let ended = launch(command, request, stop)?;
         let throttled =
             self.throttled(request).zip(throttled).map(|(now, before)| now.saturating_sub(before));
-        let after = self.meter.reading();
-        let mut segment = after.since(before, Nanos::ZERO, ended.wall);
+        let mut segment = self.meter.reading().since(&before, Nanos::ZERO, ended.wall);
         segment.run_delay = ended.books.run_queue;
+        // Not of the CPU that this process is on, but of those that the command may be on.
+        segment.steal =
+            self::stolen(request).zip(stolen).map(|(now, then)| Nanos::new(now.get() - then.get()));
         let nanos = |time: libc::timeval| Nanos::new(time.tv_sec * 1_000_000_000 + time.tv_usec * 1_000);
         let count = |value: i64| value.max(0) as u64;
         let usage = ended.usage;
-        let execution = Execution {
+        Ok(Execution {
             wall: ended.wall,
             user: nanos(usage.ru_utime),
             system: nanos(usage.ru_stime),
@@ -138,8 +133,7 @@ impl Runner {
             cut: ended.cut,
             complaint: last_line(&ended.complaint),
             segment,
-        };
-        Ok((execution, after))
+        })
     }
 
     /// How often the quotas that a command lives under were used up so far.
@@ -167,6 +161,15 @@ impl Runner {
         let ended = launch(command, request, stop).ok();
         Ok(ended.filter(|ended| ended.end == ExecutionEnd::Code(expected)).map(|ended| ended.wall))
     }
+}
+
+/// Steal time so far of the CPU that a command is pinned to, else the mean of all CPUs.
+fn stolen(request: &ExecutionRequest) -> Option<Nanos> {
+    let times = all_cpu_times();
+    let of_command = |cpu: u32| request.cpu.is_none_or(|own| own == cpu);
+    let steal: Vec<i64> =
+        times.iter().filter(|(cpu, _)| of_command(*cpu)).map(|(_, [.., steal])| steal.get()).collect();
+    (!steal.is_empty()).then(|| Nanos::new(steal.iter().sum::<i64>() / steal.len() as i64))
 }
 
 /// A command that has ended.

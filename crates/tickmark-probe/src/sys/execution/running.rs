@@ -9,6 +9,9 @@ use std::process::Child;
 use std::time::Instant;
 use tickmark_wire::{ExecutionEnd, Nanos};
 
+/// Reads at once, before it is asked again whether the command is over: as many as a pipe holds.
+const CHUNKS: usize = 16;
+
 /// A child that was not waited for yet, with what it wrote.
 pub(super) struct Running {
     child: Child,
@@ -32,10 +35,11 @@ impl Written {
         Self { pipe: pipe.filter(unblocked).map(File::from), ..Self::default() }
     }
 
-    /// Reads what is there, and keeps at most so much: the beginning, or the end.
+    /// Reads what is there, and keeps at most so much: the beginning, or the end. What never ends is left for the next time.
     fn drain(&mut self, most: usize, beginning: bool) {
         let mut chunk = [0; 64 << 10];
-        while let Some(pipe) = &mut self.pipe {
+        for _ in 0..CHUNKS {
+            let Some(pipe) = &mut self.pipe else { return };
             match pipe.read(&mut chunk) {
                 Ok(0) => self.pipe = None,
                 Ok(count) if beginning => {
@@ -130,6 +134,7 @@ impl Running {
     pub(super) fn rest(&mut self) -> (Vec<u8>, Vec<u8>, bool) {
         let patience = Instant::now() + PATIENCE;
         self.drain();
+        // What it wrote before it ended may be more than is read at once.
         while self.written[0].pipe.is_some() && Instant::now() < patience {
             let pipes: Vec<BorrowedFd<'_>> =
                 self.written.iter().filter_map(|written| Some(written.pipe.as_ref()?.as_fd())).collect();

@@ -46,7 +46,7 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
             run_command(&build_command(folder, build), None, &control)?;
         }
     }
-    let knob = turned.map_or_else(|| Ok(commands(options, &places, &asking)), Ok::<_, Error>)?;
+    let knob = turned.unwrap_or_else(|| commands(options, &places, &asking));
     let mut experiment = experiment(options, knob, &asking, primary.clone());
     let beside = |command: Option<&String>, asking: &Asking| {
         let folder = asking.program.request.directory.as_deref();
@@ -161,6 +161,8 @@ struct Measured {
     ids: Vec<Id>,
     made: u32,
     halt: Halt,
+    /// True if a run failed, which ended it.
+    is_failed: bool,
     is_restored: bool,
     notes: Vec<String>,
 }
@@ -214,12 +216,12 @@ fn measure(
             Err(tickmark_drive::Error::Kept { error, blocks, ids }) if blocks > 1 => {
                 anstream::eprintln!("tickmark: {error}");
                 let ids = ids.split_whitespace().map(|id| Ok(store.find(id)?.meta.id));
-                Ok((ids.collect::<Result<_, Error>>()?, blocks, Halt::Stopped))
+                Ok(((ids.collect::<Result<_, Error>>()?, blocks, Halt::Stopped), true))
             }
-            other => Ok(other?),
+            other => Ok((other?, false)),
         }
     });
-    let ((ids, made, halt), left) = ended?;
+    let (((ids, made, halt), is_failed), left) = ended?;
     if let Some(error) = &left {
         anstream::eprintln!("tickmark: {}", not_restored(error));
     }
@@ -227,7 +229,7 @@ fn measure(
         let kept = Id::all(&ids);
         return Err(Error::Refused(format!("ended before the first block was made; saved as {kept}")));
     }
-    Ok(Measured { ids, made, halt, is_restored: left.is_none(), notes })
+    Ok(Measured { ids, made, halt, is_failed, is_restored: left.is_none(), notes })
 }
 
 /// What the first runs showed.
@@ -329,6 +331,7 @@ fn show(options: &Asked, versus: &Versus, measured: &Measured) -> Result<(), Err
     let why = match measured.halt {
         Halt::Narrow => ", as it is decided",
         Halt::Budget => ", as the time is over",
+        Halt::Stopped if measured.is_failed => ", until a run failed",
         Halt::Stopped => ", interrupted",
         Halt::Done => "",
     };
