@@ -81,7 +81,8 @@ fn is_tick(offer: &Offer) -> bool {
 }
 
 /// Metrics of what takes as long as it takes.
-const LONG: [&str; 7] = [
+const LONG: [&str; 8] = [
+    names::WITNESS,
     names::COMMAND_TIME,
     names::OSNOISE_LOST,
     names::TIMERLAT_INTERRUPT,

@@ -17,6 +17,7 @@ mod environment;
 mod event;
 mod execution;
 mod histogram;
+mod kernel_events;
 mod line;
 pub mod links;
 mod metric;
@@ -39,6 +40,7 @@ pub use event::{
 };
 pub use execution::{COUNTERS, Execution, ExecutionEnd, ExecutionReply, ExecutionRequest, OutputTarget};
 pub use histogram::Histogram;
+pub use kernel_events::{EventCost, EventSubject, KernelEvents, Wakings};
 pub use line::{Glance, LineContent};
 pub use metric::{Better, Group, Headline, Metric, Name, Unit};
 pub use observations::{

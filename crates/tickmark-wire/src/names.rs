@@ -3,6 +3,8 @@
 
 /// The tick's train: rate, cost and share. A short run of it belongs to the environment record.
 pub const TICK: &str = "tick";
+/// The tick's loop with the kernel's events recorded beside it: a probe.
+pub const WITNESS: &str = "tick.witness";
 /// The loop that does nothing: what it loses is the share of the processor that interrupts take.
 pub const SPIN: &str = "tick.spin";
 /// The kernel's own instrument for what interrupts a CPU, a probe.

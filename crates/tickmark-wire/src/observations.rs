@@ -1,6 +1,6 @@
 //! Raw observations of a probe: no statistic has touched them.
 
-use crate::{Histogram, Nanos};
+use crate::{Histogram, KernelEvents, Nanos};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -226,6 +226,9 @@ pub struct GapTrace {
     /// The kernel's counts around them; absent where they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Box<Counted>>,
+    /// Events of the kernel on this CPU meanwhile; absent where they were not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Box<KernelEvents>>,
 }
 
 /// The kernel's counters of interrupts, soft interrupts and page faults around gaps, in columns. They are read before the

@@ -2,6 +2,8 @@
 //! interruption as a gap. After some of them it asks the kernel what it counted.
 
 mod looks;
+#[cfg(feature = "whole")]
+mod witness;
 
 use crate::batch::touched;
 use crate::clock::{Clock, Counter, Monotonic};
@@ -12,7 +14,7 @@ use crate::{Meter, Probe, Spec, SystemMeter};
 use looks::Looks;
 use std::fs::File;
 use std::io::Write;
-use tickmark_timer::Anchor;
+use tickmark_timer::{Anchor, Scale};
 use tickmark_wire::shared::{GAP_THRESHOLD, TRACING, TURNS_OF_A_GAP};
 use tickmark_wire::{Counted, GapTrace, Group, Headline, Nanos, Observations, Part, names};
 
@@ -21,7 +23,13 @@ const LOOKED: Nanos = Nanos::new(1_000);
 /// Gaps kept at most: beyond this the machine does little else than interrupt.
 const MOST: usize = 200_000;
 
-pub(super) static PROBES: &[Probe] = &[Probe {
+pub(super) static PROBES: &[Probe] = &[
+    TICK,
+    #[cfg(feature = "whole")]
+    witness::WITNESS,
+];
+
+const TICK: Probe = Probe {
     spec: Spec {
         headline: Headline::TickTrain,
         timed: "reading the clock without pause; gaps above 300 ns, or three readings where those take longer, of which the periodic train that \
@@ -36,15 +44,38 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             let mut meter = SystemMeter::new(&[]);
             let before = meter.reading();
             let counts = budget.gauge.counts();
-            let trace = if counts { spin(Counter, budget, cpu) } else { spin(Monotonic, budget, cpu) };
+            let counters = !budget.gauge.counts_instructions();
+            let trace = if counts {
+                spin(Counter, budget, cpu, counters, &mut || ())
+            } else {
+                spin(Monotonic, budget, cpu, counters, &mut || ())
+            };
+            let Spun { trace, .. } = trace;
             let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
             sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
             Ok(())
         }))
     },
-}];
+};
 
-fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
+/// The gaps of a loop, and how its clock becomes the axis of their times.
+struct Spun {
+    trace: GapTrace,
+    /// First reading of the clock, in its ticks.
+    #[cfg_attr(not(feature = "whole"), expect(dead_code, reason = "nothing else is put on the axis"))]
+    origin: u64,
+    #[cfg_attr(not(feature = "whole"), expect(dead_code, reason = "nothing else is put on the axis"))]
+    scale: Scale,
+}
+
+/// Spins; `counters` reads those of the kernel after some gaps, `begin` is called before the loop.
+fn spin<C: Clock>(
+    clock: C,
+    budget: &Budget,
+    cpu: u32,
+    counters: bool,
+    begin: &mut dyn FnMut(),
+) -> Spun {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
     let length = ticks(budget.time);
@@ -64,9 +95,9 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
     let limits = Limits { threshold, looked, length, most: room, stop };
     gaps.clear();
     preempted.clear();
-    let instructions = budget.gauge.counts_instructions();
-    let mut looks = (!instructions).then(|| Looks::new(cpu, budget.time, rough.frequency())).flatten();
+    let mut looks = counters.then(|| Looks::new(cpu, budget.time, rough.frequency())).flatten();
     let interrupts = timer_interrupts(cpu);
+    begin();
     budget.align();
     let anchor = Anchor::take();
     let (origin, last) = watch(clock, &limits, &mut gaps, &mut preempted, looks.as_mut());
@@ -74,7 +105,7 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
         timer_interrupts(cpu).zip(interrupts).map(|(after, before)| after.saturating_sub(before));
     let scale = budget.gauge.refined(anchor);
     let nanos = |ticks: u64| Nanos::new(scale.nanos(ticks) as i64);
-    GapTrace {
+    let trace = GapTrace {
         threshold: nanos(threshold),
         span: nanos(last - origin),
         timer_interrupts,
@@ -82,7 +113,9 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32) -> GapTrace {
         length: gaps.iter().map(|(from, to)| nanos(to - from)).collect(),
         preempted: Some(preempted),
         counted: looks.map(|looks| Box::new(looks.columns(nanos))),
-    }
+        events: None,
+    };
+    Spun { trace, origin, scale }
 }
 
 /// Conditions that end a loop, and limits of its memory, in ticks of its clock.

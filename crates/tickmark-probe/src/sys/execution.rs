@@ -6,7 +6,8 @@
 mod running;
 
 use super::usage::{CpuBooks, all_cpu_times};
-use super::{CallError, cgroup, exec, limits, named, uprobe};
+use super::perf::{DISABLED, ENABLE_ON_EXEC, EventRequest, INHERIT};
+use super::{CallError, cgroup, exec, limits, named};
 use crate::meter::{Meter, SystemMeter};
 use running::Running;
 use std::fs::File;
@@ -34,10 +35,7 @@ const ASK_PERSONALITY: libc::c_ulong = 0xffff_ffff;
 const HARDWARE: u64 = 0;
 const EVENTS: [u64; 4] = [0, 1, 3, 5];
 /// Of perf_event_attr.
-const INHERIT: u64 = 1 << 1;
-const DISABLED: u64 = 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
-const ENABLE_ON_EXEC: u64 = 1 << 12;
 /// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
 const TIMES: u64 = 3;
 
@@ -221,7 +219,8 @@ fn tiny() -> Result<OwnedFd, CallError> {
 
 /// A counter over what this process executes from here on, with the kernel or without.
 fn counter(kind: u64, event: u64, flags: u64) -> Option<OwnedFd> {
-    uprobe::open_kind(kind, event, flags | INHERIT | DISABLED | ENABLE_ON_EXEC, TIMES, false, 0, -1).ok()
+    let flags = flags | INHERIT | DISABLED | ENABLE_ON_EXEC;
+    EventRequest { kind, event, flags, format: TIMES, ..EventRequest::default() }.open(0, -1).ok()
 }
 
 /// What it counted, extrapolated where it shared the processor's counters with others; none where it never had one.

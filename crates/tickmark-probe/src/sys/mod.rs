@@ -26,6 +26,8 @@ pub mod namespace;
 pub mod net;
 pub mod osnoise;
 pub mod peer;
+#[cfg(feature = "whole")]
+mod perf;
 pub mod ring;
 pub mod running;
 pub mod seccomp;
@@ -37,6 +39,10 @@ pub mod stages;
 pub mod tasks;
 pub mod tcp_timer;
 pub mod timer_module;
+#[cfg(feature = "whole")]
+mod tracefs;
+#[cfg(feature = "whole")]
+pub mod tracepoints;
 #[cfg(feature = "whole")]
 pub mod uprobe;
 pub mod uring;

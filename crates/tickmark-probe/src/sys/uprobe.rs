@@ -2,15 +2,17 @@
 //! Documentation/trace/uprobetracer.rst; perf_event_open(2)). Each call costs the task some microseconds.
 
 mod places;
-mod ring;
 
 pub use places::{Places, put_away};
 
-use super::{CallError, check, check_long};
-use ring::Ring;
+use super::CallError;
+use super::perf::{
+    self, DISABLE, DISABLED, DUMMY, ENABLE, ENABLE_ON_EXEC, EventRequest, INHERIT, RECORD_LOST, RECORD_SAMPLE, Ring,
+    SAMPLE_ID, SAMPLE_REGS_USER, SAMPLE_STACK_USER, SAMPLE_TID, SOFTWARE, TRACEPOINT, value, word,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Where a function begins.
 #[derive(Debug)]
@@ -34,29 +36,8 @@ pub struct Call {
     pub caller: u64,
 }
 
-// Of perf_event_attr (linux/perf_event.h), 112 bytes (PERF_ATTR_SIZE_VER5), as words.
-const SIZE: u64 = 112;
-const WORDS: usize = SIZE as usize / 8;
-const SOFTWARE: u64 = 1;
-const TRACEPOINT: u64 = 2;
-/// PERF_COUNT_SW_DUMMY.
-const DUMMY: u64 = 9;
-const INHERIT: u64 = 1 << 1;
-const DISABLED: u64 = 1;
-const ENABLE_ON_EXEC: u64 = 1 << 12;
-const SAMPLE_TID: u64 = 1 << 1;
-const SAMPLE_ID: u64 = 1 << 6;
-const SAMPLE_REGS_USER: u64 = 1 << 12;
-const SAMPLE_STACK_USER: u64 = 1 << 13;
-const CLOEXEC: u64 = 1 << 3;
-/// Requests of ioctl(2): _IO('$', 0), _IO('$', 1), _IO('$', 5), _IOR('$', 7, __u64 *).
-const ENABLE: u64 = 0x2400;
-const DISABLE: u64 = 0x2401;
-const SET_OUTPUT: u64 = 0x2405;
-const ID: u64 = 0x8008_2407;
-/// The kinds of records.
-const RECORD_LOST: u32 = 2;
-const RECORD_SAMPLE: u32 = 9;
+/// Bytes of records for each CPU.
+const RING: usize = 1 << 20;
 
 /// Registers of a call that are kept, ascending (asm/perf_regs.h): the first argument, and on arm64 where it returns to. On x86-64 that lies on the stack.
 #[cfg(target_arch = "x86_64")]
@@ -65,41 +46,14 @@ const REGISTERS: &[u64] = &[5];
 const REGISTERS: &[u64] = &[0, 30];
 
 fn open(event: u64, flags: u64, samples: bool, task: i32, cpu: i32) -> Result<OwnedFd, CallError> {
-    open_kind(TRACEPOINT, event, flags, 0, samples, task, cpu)
-}
-
-pub(super) fn open_kind(
-    kind: u64,
-    event: u64,
-    flags: u64,
-    format: u64,
-    samples: bool,
-    task: i32,
-    cpu: i32,
-) -> Result<OwnedFd, CallError> {
-    let mut words = [0u64; WORDS];
-    words[0] = kind | SIZE << 32;
-    words[1] = event;
-    words[4] = format;
-    words[5] = flags;
-    if samples {
-        words[2] = 1;
-        words[3] = SAMPLE_TID | SAMPLE_ID | SAMPLE_REGS_USER | SAMPLE_STACK_USER;
-        words[10] = REGISTERS.iter().map(|register| 1 << register).sum();
-        words[11] = 8;
-    }
-    // SAFETY: the attributes are valid to read and say their size.
-    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, words.as_ptr(), task, cpu, -1, CLOEXEC) };
-    let fd = check_long("perf_event_open", fd)?;
-    // SAFETY: the descriptor that was just given.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
-}
-
-/// The value of an event, with those of what its task started.
-fn value(event: &OwnedFd) -> Result<u64, CallError> {
-    let mut value = [0u8; 8];
-    rustix::io::read(event, &mut value).map_err(super::named("read"))?;
-    Ok(u64::from_ne_bytes(value))
+    let request = EventRequest { kind: TRACEPOINT, event, flags, ..EventRequest::default() };
+    let sampled = EventRequest {
+        sample: SAMPLE_TID | SAMPLE_ID | SAMPLE_REGS_USER | SAMPLE_STACK_USER,
+        registers: REGISTERS.iter().map(|register| 1 << register).sum(),
+        stack: 8,
+        ..request
+    };
+    if samples { sampled.open(task, cpu) } else { request.open(task, cpu) }
 }
 
 /// Keeps what tasks start from exchanging events with each other.
@@ -115,9 +69,10 @@ impl SwapGuard {
     /// Keeps apart what these tasks start from now on; tasks that are gone are forgotten.
     pub fn keep(&mut self, tasks: &[i32]) {
         self.0.retain(|task, _| tasks.contains(task));
+        let never = EventRequest { kind: SOFTWARE, event: DUMMY, ..EventRequest::default() };
         for task in tasks.iter().filter(|task| **task > 0) {
             if !self.0.contains_key(task)
-                && let Ok(event) = open_kind(SOFTWARE, DUMMY, 0, 0, false, *task, -1)
+                && let Ok(event) = never.open(*task, -1)
             {
                 self.0.insert(*task, event);
             }
@@ -308,22 +263,18 @@ impl Watch {
         let own = self.events.iter().map(|(event, _)| event);
         let calls = self.system_calls.iter().flat_map(|calls| &calls.0).flat_map(|(_, events)| events);
         for event in own.chain(calls) {
-            // SAFETY: takes no pointer.
-            check("ioctl", unsafe { libc::ioctl(event.as_raw_fd(), request as _, 0) })?;
+            perf::switch(event, request)?;
         }
         Ok(())
     }
 
     /// One more event, whose calls go into the ring of its CPU.
     fn add(&mut self, event: OwnedFd, place: usize, ring: &mut Option<i32>) -> Result<(), CallError> {
-        let mut id = 0u64;
-        // SAFETY: `id` is valid to write.
-        check("ioctl", unsafe { libc::ioctl(event.as_raw_fd(), ID as _, &raw mut id) })?;
+        let id = perf::id(&event)?;
         if let Some(first) = *ring {
-            // SAFETY: both are descriptors of events that are open.
-            check("ioctl", unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT as _, first) })?;
+            perf::write_into(&event, first)?;
         } else {
-            self.rings.push(Ring::map(&event)?);
+            self.rings.push(Ring::map(&event, RING)?);
             *ring = Some(event.as_raw_fd());
         }
         self.places.insert(id, place);
@@ -368,10 +319,6 @@ impl Watch {
         }
         Ok(all)
     }
-}
-
-fn word(body: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(body.get(at * 8..at * 8 + 8)?.try_into().ok()?))
 }
 
 /// Process and thread, number of the event, registers, a part of the stack: as they were asked for.

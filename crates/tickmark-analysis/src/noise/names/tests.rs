@@ -92,6 +92,7 @@ impl Planted {
             length: nanos(length.clone()),
             preempted: Some(self.preempted.clone()),
             counted: Some(Box::new(self.counted)),
+            events: None,
         };
         let gaps = Gaps {
             span: 2e9,
@@ -169,6 +170,7 @@ fn turns(millis: f64, apart: f64, reserve: Option<f64>) -> Vec<GapCause> {
         length: length.iter().map(|ns| Nanos::new(*ns as i64)).collect(),
         preempted: Some(vec![0, 1]),
         counted: None,
+        events: None,
     };
     let gaps = Gaps {
         span: 2e9,

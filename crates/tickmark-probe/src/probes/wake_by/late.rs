@@ -75,6 +75,7 @@ impl Watch {
                 counter: counted.iter().map(|(counter, _)| *counter).collect(),
                 more: counted.iter().map(|(_, more)| *more).collect(),
             })),
+            events: None,
         })
     }
 }

@@ -2,17 +2,14 @@
 
 use super::FunctionLocation;
 use crate::sys::CallError;
-use rustix::fs::{Mode, OFlags};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use crate::sys::tracefs::Tracefs;
+use rustix::fs::OFlags;
+use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
 /// Prefix of event names; their owner's identity follows.
 const OWN: &str = "tickmark_";
-/// Where tracefs is mounted, by the kernel's own documentation.
-const TRACEFS: &str = "/sys/kernel/tracing";
 /// Events that were defined, a line each, and where they are.
 const DEFINED: &str = "uprobe_events";
 
@@ -21,7 +18,7 @@ const DEFINED: &str = "uprobe_events";
 /// They are defined by name, and not by perf_event_open(2) alone: where a task starts another, the kernel reads the path of such an event again, from the memory of the task.
 #[derive(Debug)]
 pub struct Places {
-    tracefs: OwnedFd,
+    tracefs: Tracefs,
     /// Names, and the numbers by which they are opened.
     all: Vec<(String, u64)>,
 }
@@ -32,7 +29,7 @@ impl Places {
     /// # Errors
     /// EPERM or EACCES without root, ENODEV or ENOENT without uprobes, EINVAL where no code can be stopped.
     pub fn define(places: &[FunctionLocation]) -> Result<Self, CallError> {
-        let mut own = Self { tracefs: tracefs()?, all: Vec::new() };
+        let mut own = Self { tracefs: Tracefs::open(DEFINED)?, all: Vec::new() };
         let owner =
             owner(std::process::id()).ok_or(CallError { call: "/proc/self/stat", errno: libc::ENOENT })?;
         own.clear();
@@ -56,7 +53,7 @@ impl Places {
 
     /// The number of an event that the kernel has by itself, such as `syscalls/sys_enter_time`; none where it has no such event.
     pub(super) fn event(&self, name: &str) -> Option<u64> {
-        self.read(&format!("events/{name}/id")).ok()?.trim().parse().ok()
+        self.tracefs.event(name).ok()
     }
 
     /// Takes away those of processes that are gone; what somebody uses stays, and what other namespaces of processes have.
@@ -75,21 +72,13 @@ impl Places {
         }
     }
 
-    fn open(&self, name: &str, flags: OFlags) -> Result<File, CallError> {
-        let file = rustix::fs::openat(&self.tracefs, name, flags | OFlags::CLOEXEC, Mode::empty());
-        file.map(File::from).map_err(crate::sys::named("tracefs"))
-    }
-
     fn read(&self, name: &str) -> Result<String, CallError> {
-        let mut text = String::new();
-        let done = self.open(name, OFlags::RDONLY)?.read_to_string(&mut text);
-        done.map_err(|error| CallError::from_io("tracefs", &error))?;
-        Ok(text)
+        self.tracefs.read(name)
     }
 
     /// One command.
     fn write(&self, command: &str) -> Result<(), CallError> {
-        let mut file = self.open(DEFINED, OFlags::WRONLY | OFlags::APPEND)?;
+        let mut file = self.tracefs.file(DEFINED, OFlags::WRONLY | OFlags::APPEND)?;
         file.write_all(command.as_bytes()).map_err(|error| CallError::from_io(DEFINED, &error))
     }
 }
@@ -102,25 +91,9 @@ impl Drop for Places {
     }
 }
 
-/// The folder: as it is mounted, or a mount that nobody else sees.
-fn tracefs() -> Result<OwnedFd, CallError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    if let Ok(there) = rustix::fs::open(TRACEFS, flags, Mode::empty())
-        && rustix::fs::statat(&there, DEFINED, rustix::fs::AtFlags::empty()).is_ok()
-    {
-        return Ok(there);
-    }
-    let mounted = || {
-        let made = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        rustix::mount::fsconfig_create(&made)?;
-        rustix::mount::fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
-    };
-    mounted().map_err(crate::sys::named("tracefs"))
-}
-
 /// Takes away what a run left that was ended.
 pub fn put_away() {
-    if let Ok(tracefs) = tracefs() {
+    if let Ok(tracefs) = Tracefs::open(DEFINED) {
         Places { tracefs, all: Vec::new() }.clear();
     }
 }

@@ -6,29 +6,29 @@ use std::ffi::c_void;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of records for each CPU.
-const RING: usize = 1 << 20;
 /// Where that has how far was written, and how far read (struct perf_event_mmap_page), in words.
 const HEAD: usize = 128;
 const TAIL: usize = 129;
 
 /// Records that the kernel writes.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(in crate::sys) struct Ring {
     at: *mut u64,
-    /// Bytes of the kernel's page before the records.
+    /// Bytes of the kernel's page before the records, and of these.
     header: usize,
+    size: usize,
 }
 
 impl Ring {
-    pub(super) fn map(event: &OwnedFd) -> Result<Self, CallError> {
+    /// Maps the records of an event: `size` bytes, a power of two.
+    pub(in crate::sys) fn map(event: &OwnedFd, size: usize) -> Result<Self, CallError> {
         // SAFETY: asks for a number.
         let header = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-        let (length, both) = (header + RING, libc::PROT_READ | libc::PROT_WRITE);
+        let (length, both) = (header + size, libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: a new mapping, of a length that the kernel checks.
         let at =
             unsafe { libc::mmap(std::ptr::null_mut(), length, both, libc::MAP_SHARED, event.as_raw_fd(), 0) };
-        if at == libc::MAP_FAILED { Err(CallError::last("mmap")) } else { Ok(Self { at: at.cast(), header }) }
+        if at == libc::MAP_FAILED { Err(CallError::last("mmap")) } else { Ok(Self { at: at.cast(), header, size }) }
     }
 
     /// A word of the header.
@@ -37,7 +37,8 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(self.at.add(at)) }
     }
 
-    pub(super) fn take(&mut self, each: &mut dyn FnMut(u32, &[u8])) {
+    /// Takes the records since the last time: the kind of each, and what follows its header.
+    pub(in crate::sys) fn take(&mut self, each: &mut dyn FnMut(u32, &[u8])) {
         let head = self.shared(HEAD).load(Ordering::Acquire);
         let mut tail = self.shared(TAIL).load(Ordering::Relaxed);
         let mut record = Vec::new();
@@ -59,7 +60,7 @@ impl Ring {
         to.clear();
         for at in (from..from + size as u64).step_by(8) {
             // SAFETY: inside the records; those before the head are not written while they are not given back.
-            let word = unsafe { self.at.add((self.header + at as usize % RING) / 8).read_volatile() };
+            let word = unsafe { self.at.add((self.header + at as usize % self.size) / 8).read_volatile() };
             to.extend(word.to_ne_bytes());
         }
         word(to, 0).unwrap_or(0)
@@ -69,6 +70,6 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: what was mapped, and is not used any more.
-        unsafe { libc::munmap(self.at.cast::<c_void>(), self.header + RING) };
+        unsafe { libc::munmap(self.at.cast::<c_void>(), self.header + self.size) };
     }
 }

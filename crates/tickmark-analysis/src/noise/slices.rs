@@ -1,0 +1,336 @@
+//! Gaps cut at the kernel's events: what ran in each part, by the tracepoints of its beginning and its end.
+
+use super::cause::Cause;
+use std::collections::BTreeMap;
+use tickmark_wire::{EventSubject, KernelEvents};
+
+/// An event belongs to a gap that begins after it by so much, or ended before it, ns: both clocks are one counter, whose readings are
+/// matched to some ten nanoseconds.
+const NEAR: f64 = 200.0;
+/// Functions of hrtimers that are the tick: until Linux 6.9, and since.
+const TICKS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
+
+/// A time of one cause without interruption by another's beginning: one interrupt, one turn of a task, with its own time alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Occurrence {
+    pub(super) cause: Cause,
+    /// The gap that it began in.
+    pub(super) gap: usize,
+    pub(super) start: f64,
+    /// Own time, in ns: without what ran above it.
+    pub(super) own: f64,
+    /// Events recorded in its own time.
+    pub(super) events: u32,
+    /// Who woke the task, for the turn of one.
+    pub(super) woken_by: Option<String>,
+}
+
+/// A part of a gap: which occurrence, from when, how long in ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Slice {
+    pub(super) occurrence: usize,
+    pub(super) start: f64,
+    pub(super) length: f64,
+}
+
+/// Parts of all gaps of one run.
+#[derive(Debug, Default)]
+pub(super) struct Slices {
+    pub(super) occurrences: Vec<Occurrence>,
+    /// Of each gap, in the order of time; their sum is the gap.
+    pub(super) gaps: Vec<Vec<Slice>>,
+}
+
+/// What a tracepoint does.
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Enter(String),
+    Exit(String),
+    Switch,
+    Fault,
+    Flush,
+    Lasted,
+    Other,
+}
+
+impl Step {
+    fn of_tracepoint(name: &str) -> Self {
+        let strip = |ends: [&str; 2]| ends.iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
+        match name {
+            "sched/sched_switch" => Self::Switch,
+            "exceptions/page_fault_user" => Self::Fault,
+            "tlb/tlb_flush" => Self::Flush,
+            "nmi/nmi_handler" => Self::Lasted,
+            _ => match (strip(["_entry", "_start"]), strip(["_exit", "_end"])) {
+                (Some(layer), _) => Self::Enter(layer),
+                (_, Some(layer)) => Self::Exit(layer),
+                _ => Self::Other,
+            },
+        }
+    }
+}
+
+/// Cause of a frame that a tracepoint of this layer opens.
+fn cause(layer: &str, subject: &EventSubject) -> Cause {
+    let name = || subject.name.clone();
+    match layer {
+        "irq/irq_handler" => Cause::Device { number: subject.id.unwrap_or(0), name: name() },
+        "irq/softirq" => Cause::SoftInterrupt(name()),
+        "irq/tasklet" => Cause::Tasklet(name()),
+        "timer/hrtimer_expire" if TICKS.contains(&subject.name.as_str()) => Cause::Tick,
+        "timer/hrtimer_expire" | "timer/timer_expire" => Cause::Timer(name()),
+        "workqueue/workqueue_execute" => Cause::Work(name()),
+        "csd/csd_function" => Cause::Call(name()),
+        _ => Cause::Interrupt(layer.rsplit('/').next().unwrap_or(layer).to_owned()),
+    }
+}
+
+/// Two calls of one function have the same effect for the reader.
+const FLUSHES: [&str; 2] = ["flush_tlb_func", "flush_tlb_func_remote"];
+
+/// What is above the task on the CPU: its layer, and the occurrence.
+#[derive(Debug, Clone)]
+struct Frame {
+    layer: String,
+    occurrence: usize,
+}
+
+/// Walks over the events of a run.
+pub(super) struct Walk<'a> {
+    events: &'a KernelEvents,
+    steps: Vec<Step>,
+    own_cpu: u32,
+    /// Next event and next waking.
+    event: usize,
+    waking: usize,
+    /// Frames of each task that has some, and the task that is on the CPU; none is the loop's thread.
+    stacks: BTreeMap<u32, Vec<Frame>>,
+    stack: Vec<Frame>,
+    task: Option<(u32, usize)>,
+    /// Who woke each task last.
+    wakers: BTreeMap<u32, String>,
+    /// What ended last, in this gap.
+    last: Option<usize>,
+    out: Slices,
+}
+
+impl<'a> Walk<'a> {
+    /// Cuts gaps, which begin at `start` and last for `length`, in ns.
+    pub(super) fn cut(events: &'a KernelEvents, own_cpu: u32, start: &[f64], length: &[f64]) -> Slices {
+        let mut walk = Self {
+            events,
+            steps: events.tracepoints.iter().map(|name| Step::of_tracepoint(name)).collect(),
+            own_cpu,
+            event: 0,
+            waking: 0,
+            stacks: BTreeMap::new(),
+            stack: Vec::new(),
+            task: None,
+            wakers: BTreeMap::new(),
+            last: None,
+            out: Slices::default(),
+        };
+        for (gap, (start, length)) in start.iter().zip(length).enumerate() {
+            walk.gap(gap, *start, start + length);
+        }
+        walk.out
+    }
+
+    fn time(&self, event: usize) -> f64 {
+        self.events.time.get(event).map_or(f64::MAX, |time| time.as_f64())
+    }
+
+    /// When events end that are known: after the last one nothing is, where some were dropped.
+    fn known_until(&self) -> f64 {
+        match self.events.dropped {
+            0 => f64::MAX,
+            _ => self.events.time.last().map_or(0.0, |time| time.as_f64()),
+        }
+    }
+
+    fn gap(&mut self, gap: usize, start: f64, end: f64) {
+        // A loop that reads its clock is on the CPU with nothing above it.
+        self.stack.clear();
+        (self.task, self.last) = (None, None);
+        // What lies between gaps was shorter than any.
+        while self.time(self.event) < start - NEAR {
+            self.event += 1;
+        }
+        self.wake_until(start - NEAR);
+        let (mut slices, mut at) = (Vec::new(), start);
+        while self.time(self.event) <= end + NEAR {
+            let time = self.time(self.event).clamp(at, end);
+            self.wake_until(self.time(self.event));
+            self.step(gap, time, &mut slices, &mut at);
+            self.event += 1;
+        }
+        self.wake_until(end + NEAR);
+        let occurrence = match self.top() {
+            Some(occurrence) => occurrence,
+            None if end > self.known_until() => self.begin(Cause::Unknown, gap, start),
+            None => self.begin(Cause::Outside, gap, start),
+        };
+        self.add(&mut slices, occurrence, at, end);
+        self.out.gaps.push(slices);
+    }
+
+    /// The occurrence that has the CPU: the uppermost frame, else the task, else what was last.
+    fn top(&self) -> Option<usize> {
+        self.stack.last().map(|frame| frame.occurrence).or(self.task.map(|(_, own)| own)).or(self.last)
+    }
+
+    fn begin(&mut self, cause: Cause, gap: usize, start: f64) -> usize {
+        let one = Occurrence { cause, gap, start, own: 0.0, events: 0, woken_by: None };
+        self.out.occurrences.push(one);
+        self.out.occurrences.len() - 1
+    }
+
+    fn add(&mut self, slices: &mut Vec<Slice>, occurrence: usize, from: f64, to: f64) {
+        if to > from {
+            self.out.occurrences[occurrence].own += to - from;
+            match slices.last_mut() {
+                Some(last) if last.occurrence == occurrence => last.length += to - from,
+                _ => slices.push(Slice { occurrence, start: from, length: to - from }),
+            }
+        }
+    }
+
+    /// One event at a time within the gap; what came before it since `at` is whose the CPU was, or its own where that is the first.
+    fn step(&mut self, gap: usize, time: f64, slices: &mut Vec<Slice>, at: &mut f64) {
+        let events = self.events;
+        let subject = |event: usize| -> Option<&'a EventSubject> {
+            events.subjects.get(*events.subject.get(event)? as usize)
+        };
+        let step = events.tracepoint.get(self.event).and_then(|at| self.steps.get(*at as usize)).cloned();
+        let (Some(step), Some(subject)) = (step, subject(self.event)) else { return };
+        let before = self.top();
+        if let Some(before) = before {
+            self.add(slices, before, *at, time);
+        }
+        let own = match &step {
+            Step::Enter(layer) => {
+                let occurrence = self.begin(cause(layer, subject), gap, time);
+                self.name_below(occurrence);
+                self.stack.push(Frame { layer: layer.clone(), occurrence });
+                Some(occurrence)
+            }
+            Step::Exit(layer) => {
+                let at = self.stack.iter().rposition(|frame| frame.layer == *layer);
+                let ended = at.map(|at| self.stack.split_off(at)[0].occurrence);
+                self.last = ended.or(self.last);
+                ended
+            }
+            Step::Switch => Some(self.switch(subject, gap, time)),
+            Step::Fault if self.task.is_none() && self.stack.is_empty() => {
+                self.last = Some(self.begin(Cause::PageFault, gap, time));
+                self.last
+            }
+            Step::Flush => {
+                if let Some(frame) = self.stack.last() {
+                    let cause = &mut self.out.occurrences[frame.occurrence].cause;
+                    if matches!(cause, Cause::Interrupt(name) if name.starts_with("call_function")) {
+                        *cause = Cause::TlbFlush;
+                    }
+                }
+                self.top()
+            }
+            Step::Lasted => {
+                self.interrupted(subject, gap, time, slices);
+                self.top()
+            }
+            Step::Fault | Step::Other => self.top(),
+        };
+        if let Some(own) = own {
+            self.out.occurrences[own].events += 1;
+            if before.is_none() {
+                // The way into the kernel is a part of what came.
+                self.add(slices, own, *at, time);
+                self.out.occurrences[own].start = *at;
+            }
+            *at = time;
+        }
+    }
+
+    /// An interrupt is known by what it was for: the timer that expired in it, the function that it called.
+    fn name_below(&mut self, inner: usize) {
+        let Some(below) = self.stack.last().map(|frame| frame.occurrence) else { return };
+        let new = self.out.occurrences[inner].cause.clone();
+        let cause = &mut self.out.occurrences[below].cause;
+        let is_plain = matches!(cause, Cause::Interrupt(_));
+        match &new {
+            Cause::Call(function) if is_plain && FLUSHES.contains(&function.as_str()) => {
+                *cause = Cause::TlbFlush;
+                self.out.occurrences[inner].cause = Cause::TlbFlush;
+            }
+            Cause::Tick if is_plain || matches!(cause, Cause::Timer(_)) => *cause = new,
+            Cause::Timer(_) | Cause::Call(_) if is_plain => *cause = new,
+            _ => {}
+        }
+    }
+
+    fn switch(&mut self, next: &EventSubject, gap: usize, time: f64) -> usize {
+        let id = next.id.unwrap_or(0);
+        let own = std::mem::take(&mut self.stack);
+        if let Some((task, _)) = self.task {
+            self.stacks.insert(task, own);
+        }
+        if id == self.events.thread {
+            self.last = self.task.map(|(_, occurrence)| occurrence).or(self.last);
+            self.task = None;
+            return self.last.unwrap_or_else(|| self.begin(Cause::Unknown, gap, time));
+        }
+        // Work that a task was in the midst of goes on as an occurrence of its own.
+        self.stack = self.stacks.remove(&id).unwrap_or_default();
+        for at in 0..self.stack.len() {
+            let cause = self.out.occurrences[self.stack[at].occurrence].cause.clone();
+            self.stack[at].occurrence = self.begin(cause, gap, time);
+        }
+        let cause = match id {
+            0 => Cause::Idle,
+            _ => Cause::Task { name: next.name.clone(), thread: id, cgroup: next.cgroup.clone() },
+        };
+        let occurrence = self.begin(cause, gap, time);
+        self.out.occurrences[occurrence].woken_by = self.wakers.remove(&id);
+        self.task = Some((id, occurrence));
+        self.top().unwrap_or(occurrence)
+    }
+
+    /// A handler of non-maskable interrupts, which is recorded at its end with its duration.
+    fn interrupted(&mut self, subject: &EventSubject, gap: usize, time: f64, slices: &mut Vec<Slice>) {
+        let index = self.event as u32;
+        let lasted = self.events.lasted.binary_search_by_key(&index, |(event, _)| *event);
+        let lasted = lasted.map_or(0.0, |at| self.events.lasted[at].1.as_f64());
+        let occurrence = self.begin(Cause::NonMaskable(subject.name.clone()), gap, time - lasted);
+        match slices.last_mut() {
+            Some(below) => {
+                let taken = lasted.min(below.length);
+                below.length -= taken;
+                let below = below.occurrence;
+                self.out.occurrences[below].own -= taken;
+                self.add(slices, occurrence, time - taken, time);
+            }
+            None => self.last = Some(occurrence),
+        }
+    }
+
+    /// Takes note of who wakes tasks, until a time.
+    fn wake_until(&mut self, until: f64) {
+        let (wakings, subjects) = (&self.events.wakings, &self.events.subjects);
+        while wakings.time.get(self.waking).is_some_and(|time| time.as_f64() <= until) {
+            let at = self.waking;
+            self.waking += 1;
+            let of = |column: &[u32]| subjects.get(*column.get(at)? as usize);
+            let (Some(task), Some(by)) = (of(&wakings.task), of(&wakings.by)) else { continue };
+            let here = wakings.cpu.get(at) == Some(&self.own_cpu);
+            let frame = self.stack.last().filter(|_| here).map(|frame| frame.occurrence);
+            if let Some(top) = frame {
+                self.out.occurrences[top].events += 1;
+            }
+            let by = frame.map_or_else(|| by.name.clone(), |top| self.out.occurrences[top].cause.words());
+            self.wakers.insert(task.id.unwrap_or(0), by);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

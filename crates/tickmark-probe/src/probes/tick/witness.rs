@@ -1,0 +1,89 @@
+//! The tick's loop while the kernel's tracepoints say what it runs on the CPU. No suite has it, as it has to be told for how long.
+
+use super::{Spun, spin};
+use crate::case::Parameter;
+use crate::clock::{Clock, Counter, Monotonic};
+use crate::routine::{Budget, Sink, routine};
+use crate::sys::CallError;
+use crate::sys::tracepoints::{Tracepoints, available};
+use crate::{Expected, Meter, Probe, ProbeError, Spec, SystemMeter, Unavailable};
+use tickmark_wire::{Group, Headline, KernelEvents, Nanos, Observations, Part, names};
+
+const TIME: Parameter = Parameter::number("ms", "how long it watches", 100, 10_000);
+
+pub(super) const WITNESS: Probe = Probe {
+    spec: Spec {
+        headline: Headline::TickTrain,
+        timed: "the tick's loop, with the kernel's tracepoints of interrupts, soft interrupts, timers, tasks and work recorded on its CPU",
+        source: "Documentation/trace/tracepoints.rst, perf_event_open(2)",
+        expected: Expected::UNKNOWN,
+        // Its time is told, and is none of the others'.
+        weight: 0,
+        parameters: &[TIME],
+        ..Spec::cost(Group::Tick, names::WITNESS, "the tick, with the kernel's events recorded")
+    },
+    prepare: |_, params| {
+        let (cpu, time) = (params.cpu, Nanos::from_millis(params.number("ms") as i32));
+        available(cpu).map_err(|error| Unavailable::Missing(reason(&error)))?;
+        Ok(routine(move |budget, sink| {
+            let budget = Budget { time, ..*budget };
+            if budget.gauge.counts() {
+                watch(Counter, libc::CLOCK_MONOTONIC_RAW, &budget, cpu, sink)
+            } else {
+                watch(Monotonic, libc::CLOCK_MONOTONIC, &budget, cpu, sink)
+            }
+        }))
+    },
+};
+
+/// Why there is no witness, with what would help.
+fn reason(error: &CallError) -> String {
+    match error.errno {
+        libc::EPERM | libc::EACCES => format!("{error}: root or CAP_PERFMON may open the kernel's tracepoints"),
+        libc::ENOENT | libc::ENODEV => format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)"),
+        _ => error.to_string(),
+    }
+}
+
+fn watch<C: Clock>(
+    clock: C,
+    stamps: libc::clockid_t,
+    budget: &Budget,
+    cpu: u32,
+    sink: &mut dyn Sink,
+) -> Result<(), ProbeError> {
+    let mut events = Tracepoints::open(cpu, budget.time, stamps)?;
+    let scale = budget.gauge.scale;
+    let cost = events.cost(|| Nanos::new(scale.nanos(clock.now()) as i64));
+    let mut meter = SystemMeter::new(&[]);
+    let before = meter.reading();
+    let (mut first, mut begun) = (pair(clock, &events), Ok(()));
+    let Spun { mut trace, origin, scale } = spin(clock, budget, cpu, false, &mut || {
+        first = pair(clock, &events);
+        begun = events.begin();
+    });
+    events.end()?;
+    let last = pair(clock, &events);
+    begun?;
+    let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
+    let rate = (last.1 - first.1) as f64 / (last.0 - first.0).max(1) as f64;
+    let axis = |stamp: i64| {
+        let ticks = (first.1 as i64 - origin as i64) as f64 + (stamp - first.0) as f64 * rate;
+        Nanos::new((ticks * 1e9 / scale.frequency()).round() as i64)
+    };
+    let events = KernelEvents { cost, ..events.take(axis)? };
+    trace.events = Some(Box::new(events));
+    sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
+    Ok(())
+}
+
+/// The same moment on the clock of the events and on that of the loop: of several tries the one between whose readings least time passed.
+fn pair<C: Clock>(clock: C, events: &Tracepoints) -> (i64, u64) {
+    let once = |_| {
+        let before = clock.now();
+        let stamp = events.now();
+        let width = clock.now() - before;
+        (width, (stamp, before + width / 2))
+    };
+    (0..64).map(once).min_by_key(|(width, _)| *width).map_or((0, 0), |(_, pair)| pair)
+}

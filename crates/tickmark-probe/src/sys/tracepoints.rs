@@ -1,0 +1,208 @@
+//! What the kernel ran on one CPU, told by its own tracepoints (Documentation/trace/tracepoints.rst) through perf_event_open(2): no tracer is
+//! configured, and everything is gone with the process.
+
+mod decoded;
+mod kinds;
+mod symbols;
+
+use decoded::Raw;
+use super::perf::RECORD_SAMPLE;
+use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, Ring, TRACEPOINT};
+use super::tracefs::Tracefs;
+use super::{CallError, check, clock};
+use kinds::Kind;
+use std::os::fd::{AsRawFd, OwnedFd};
+use tickmark_wire::{EventCost, Nanos};
+
+/// The tracepoint by which the cost of an event is measured: setitimer(2) passes it once.
+const TIMED: &str = "timer/itimer_state";
+/// Calls of a batch, and batches with events and without.
+const CALLS: u32 = 32;
+const BATCHES: usize = 200;
+/// Wake-ups by other CPUs.
+const WAKING: &str = "sched/sched_waking";
+/// Bytes of records for each other CPU.
+const ELSEWHERE: usize = 1 << 17;
+/// Bytes of records of the CPU for each second, and at most: 80,000 events a second at 56 to 100 bytes.
+const A_SECOND: usize = 1 << 23;
+const MOST: usize = 1 << 26;
+
+/// A tracepoint that is open.
+#[derive(Debug)]
+struct Opened {
+    event: OwnedFd,
+    kind: Kind,
+    id: u64,
+}
+
+/// Tracepoints of one CPU, and of the others those of wake-ups that go to it.
+#[derive(Debug)]
+pub struct Tracepoints {
+    cpu: u32,
+    thread: u32,
+    clock: libc::clockid_t,
+    opened: Vec<Opened>,
+    ring: Ring,
+    /// Wake-ups by other CPUs: which, the event, its records.
+    elsewhere: Vec<(u32, OwnedFd, Ring)>,
+    timed: Option<OwnedFd>,
+    refused: Vec<String>,
+}
+
+/// True if this process may open tracepoints of a CPU here; else why not.
+///
+/// # Errors
+/// Those of [`Tracepoints::open`].
+pub fn available(cpu: u32) -> Result<(), CallError> {
+    let tracefs = Tracefs::open("events")?;
+    let event = tracefs.event("sched/sched_switch")?;
+    let request = EventRequest {
+        kind: TRACEPOINT,
+        event,
+        flags: DISABLED,
+        sample: kinds::SAMPLE,
+        ..EventRequest::default()
+    };
+    request.open(-1, cpu as i32).map(drop)
+}
+
+impl Tracepoints {
+    /// Opens those that this kernel has on `cpu`, for events of so long a time, stamped by CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC.
+    ///
+    /// # Errors
+    /// EPERM or EACCES without root (CAP_PERFMON, perf_event_paranoid above -1), ENODEV or ENOENT without tracepoints.
+    pub fn open(cpu: u32, time: Nanos, clock: libc::clockid_t) -> Result<Self, CallError> {
+        let tracefs = Tracefs::open("events")?;
+        let size = (A_SECOND * (time.get() as usize / 1_000_000_000 + 1)).next_power_of_two().min(MOST);
+        let request = |event: u64| EventRequest {
+            kind: TRACEPOINT,
+            event,
+            flags: DISABLED,
+            sample: kinds::SAMPLE,
+            clock: Some(clock),
+            ..EventRequest::default()
+        };
+        // Wake-ups are needed for the ring, and every kernel with tracepoints has them.
+        let waking = Kind::read(&tracefs, WAKING)?;
+        let first = request(waking.number).open(-1, cpu as i32)?;
+        let ring = Ring::map(&first, size)?;
+        let shared = first.as_raw_fd();
+        let timed = tracefs.event(TIMED).and_then(|event| request(event).open(-1, cpu as i32)).ok();
+        if let Some(timed) = &timed {
+            perf::write_into(timed, shared)?;
+        }
+        let mut all = Self {
+            cpu,
+            thread: rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs(),
+            clock,
+            opened: vec![Opened { id: perf::id(&first)?, event: first, kind: waking }],
+            ring,
+            elsewhere: Vec::new(),
+            timed,
+            refused: Vec::new(),
+        };
+        all.number_thread()?;
+        let thread = all.thread;
+        for name in kinds::names(&tracefs) {
+            let open = |kind: Kind| {
+                let event = request(kind.number).open(-1, cpu as i32)?;
+                perf::write_into(&event, shared)?;
+                if let Some(condition) = kind.condition(thread) {
+                    perf::filter(&event, &condition)?;
+                }
+                Ok(Opened { id: perf::id(&event)?, event, kind })
+            };
+            match Kind::read(&tracefs, &name).and_then(open) {
+                Ok(opened) => all.opened.push(opened),
+                // What this kernel does not have is not missing.
+                Err(CallError { errno: libc::ENOENT, .. }) => {}
+                Err(error) => all.refused.push(format!("{name}: {error}")),
+            }
+        }
+        all.open_elsewhere(&request(all.opened[0].kind.number))?;
+        Ok(all)
+    }
+
+    /// Finds the number that the kernel's records have of this thread: in a namespace of processes it has another one than there.
+    fn number_thread(&mut self) -> Result<(), CallError> {
+        let Some(timed) = &self.timed else { return Ok(()) };
+        perf::switch(timed, ENABLE)?;
+        stop_virtual_timer()?;
+        perf::switch(timed, DISABLE)?;
+        let thread = &mut self.thread;
+        self.ring.take(&mut |record, body| {
+            if let Some(raw) = Raw::parse(body).filter(|_| record == RECORD_SAMPLE) {
+                *thread = raw.thread();
+            }
+        });
+        Ok(())
+    }
+
+    fn open_elsewhere(&mut self, request: &EventRequest) -> Result<(), CallError> {
+        // SAFETY: asks for a number.
+        let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) }.max(0) as u32;
+        for other in (0..cpus).filter(|other| *other != self.cpu) {
+            // One that is offline wakes nobody.
+            let Ok(event) = request.open(-1, other as i32) else { continue };
+            perf::filter(&event, &format!("target_cpu == {}", self.cpu))?;
+            let ring = Ring::map(&event, ELSEWHERE)?;
+            self.elsewhere.push((other, event, ring));
+        }
+        Ok(())
+    }
+
+    /// Times a system call with an event and without, alternately; none where the kernel lacks its tracepoint.
+    pub fn cost(&mut self, mut now: impl FnMut() -> Nanos) -> Option<EventCost> {
+        let timed = self.timed.as_ref()?;
+        let mut cost = EventCost { calls: CALLS, ..EventCost::default() };
+        for batch in 0..BATCHES * 2 {
+            let enabled = batch % 2 == 0;
+            perf::switch(timed, if enabled { ENABLE } else { DISABLE }).ok()?;
+            let begun = now();
+            for _ in 0..CALLS {
+                stop_virtual_timer().ok()?;
+            }
+            let elapsed = Nanos::new(now().get() - begun.get());
+            if enabled { cost.with.push(elapsed) } else { cost.without.push(elapsed) }
+        }
+        self.ring.take(&mut |_, _| ());
+        Some(cost)
+    }
+
+    /// From now on events are kept.
+    ///
+    /// # Errors
+    /// Those of ioctl(2).
+    pub fn begin(&self) -> Result<(), CallError> {
+        self.each(ENABLE)
+    }
+
+    /// And no more.
+    ///
+    /// # Errors
+    /// Those of ioctl(2).
+    pub fn end(&self) -> Result<(), CallError> {
+        self.each(DISABLE)
+    }
+
+    fn each(&self, request: u64) -> Result<(), CallError> {
+        let own = self.opened.iter().map(|opened| &opened.event);
+        let elsewhere = self.elsewhere.iter().map(|(_, event, _)| event);
+        own.chain(elsewhere).try_for_each(|event| perf::switch(event, request))
+    }
+
+    /// The clock of the events: its reading now, in ns.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        clock::read(self.clock).map_or(0, Nanos::get)
+    }
+}
+
+/// A system call that does nothing else: a timer that does not run is stopped.
+fn stop_virtual_timer() -> Result<(), CallError> {
+    // SAFETY: zeroes are a timer that is not armed.
+    let none: libc::itimerval = unsafe { std::mem::zeroed() };
+    // SAFETY: valid to read; nothing is written.
+    let done = unsafe { libc::setitimer(libc::ITIMER_VIRTUAL, &raw const none, std::ptr::null_mut()) };
+    check("setitimer", done).map(drop)
+}

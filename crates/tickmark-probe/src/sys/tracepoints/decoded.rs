@@ -1,0 +1,232 @@
+//! Records of tracepoints as columns.
+
+use super::kinds::{Kind, Subject};
+use super::symbols::symbols;
+use super::{Tracepoints, perf};
+use crate::sys::perf::{RECORD_SAMPLE, word};
+use crate::sys::tracefs::Field;
+use std::collections::BTreeMap;
+use tickmark_wire::{EventSubject, KernelEvents, Nanos};
+
+/// Soft interrupts, as /proc/softirqs calls them (include/linux/interrupt.h).
+const SOFT: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+
+/// Where each record has the thread that was on the CPU: `common_pid`.
+const THREAD: Field = (4, 4);
+
+/// A sample: when, the event's number, the tracepoint's record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Raw<'a> {
+    time: i64,
+    id: u64,
+    record: &'a [u8],
+}
+
+impl<'a> Raw<'a> {
+    /// None where the sample is cut short.
+    pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
+        let (time, id) = (word(body, 0)? as i64, word(body, 1)?);
+        let size = u32::from_ne_bytes(body.get(16..20)?.try_into().ok()?) as usize;
+        Some(Self { time, id, record: body.get(20..20 + size)? })
+    }
+
+    /// The thread that was on the CPU, as the kernel numbers it in its first namespace.
+    pub(super) fn thread(&self) -> u32 {
+        self.number(THREAD).unwrap_or(0) as u32
+    }
+
+    fn number(&self, (offset, size): Field) -> Option<u64> {
+        let bytes = self.record.get(offset..offset + size)?;
+        match size {
+            4 => Some(u64::from(u32::from_ne_bytes(bytes.try_into().ok()?))),
+            8 => Some(u64::from_ne_bytes(bytes.try_into().ok()?)),
+            _ => None,
+        }
+    }
+
+    fn text(&self, (offset, size): Field) -> String {
+        let bytes = self.record.get(offset..offset + size).unwrap_or_default();
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    }
+
+    /// A text whose place and length the field says.
+    fn text_elsewhere(&self, field: Field) -> String {
+        let place = self.number(field).unwrap_or(0) as usize;
+        self.text((place & 0xffff, place >> 16))
+    }
+}
+
+/// What an event is about, as its record has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Nothing,
+    Device(u32),
+    Soft(u32),
+    Function(u64),
+    Task(u32),
+}
+
+/// Subjects so far, by what stands in records.
+#[derive(Default)]
+struct Subjects {
+    index: BTreeMap<Key, u32>,
+    all: Vec<(Key, String)>,
+}
+
+impl Subjects {
+    fn add(&mut self, key: Key, name: impl FnOnce() -> String) -> u32 {
+        let all = &mut self.all;
+        *self.index.entry(key).or_insert_with(|| {
+            all.push((key, name()));
+            (all.len() - 1) as u32
+        })
+    }
+
+    fn from_record(&mut self, kind: &Kind, raw: &Raw<'_>) -> Option<u32> {
+        Some(match kind.subject {
+            Subject::None => self.add(Key::Nothing, String::new),
+            Subject::Device(irq, name) => {
+                self.add(Key::Device(raw.number(irq)? as u32), || raw.text_elsewhere(name))
+            }
+            Subject::Soft(vector) => {
+                let vector = raw.number(vector)? as u32;
+                self.add(Key::Soft(vector), || {
+                    SOFT.get(vector as usize).map_or_else(|| vector.to_string(), |name| (*name).to_owned())
+                })
+            }
+            Subject::Function(address) => self.add(Key::Function(raw.number(address)?), String::new),
+            Subject::Task(name, id) => {
+                let id = raw.number(id)? as u32;
+                let index = self.add(Key::Task(id), String::new);
+                // The last name: what a fork was called before it executed a program is not what it is.
+                self.all[index as usize].1 = raw.text(name);
+                index
+            }
+        })
+    }
+
+    /// Names for addresses, and what /proc says of tasks that are still there.
+    fn finish(self) -> Vec<EventSubject> {
+        let address = |(key, _): &(Key, String)| match key {
+            Key::Function(address) => Some(*address),
+            _ => None,
+        };
+        let addresses: Vec<u64> = self.all.iter().filter_map(address).collect();
+        let names = symbols(&addresses);
+        let one = |(key, name): (Key, String)| match key {
+            Key::Nothing | Key::Soft(_) => EventSubject { name, ..EventSubject::default() },
+            Key::Device(number) => EventSubject { name, id: Some(number), ..EventSubject::default() },
+            Key::Function(address) => {
+                let name = names.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"));
+                EventSubject { name, ..EventSubject::default() }
+            }
+            Key::Task(id) => task(id, name),
+        };
+        self.all.into_iter().map(one).collect()
+    }
+}
+
+fn task(id: u32, name: String) -> EventSubject {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    let process = value("Tgid:").and_then(|text| text.parse().ok()).filter(|process| *process != id);
+    let name = if name.is_empty() { value("Name:").unwrap_or_default().to_owned() } else { name };
+    let cgroup = std::fs::read_to_string(format!("/proc/{id}/cgroup")).unwrap_or_default();
+    let cgroup = cgroup.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned);
+    EventSubject { name, id: Some(id), process, cgroup }
+}
+
+impl Tracepoints {
+    /// Everything that was kept, its times by `axis` in those of the loop.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn take(mut self, axis: impl Fn(i64) -> Nanos) -> Result<KernelEvents, super::CallError> {
+        let mut events = KernelEvents {
+            tracepoints: self.opened.iter().map(|opened| opened.kind.name.clone()).collect(),
+            refused: std::mem::take(&mut self.refused),
+            thread: self.thread,
+            ..KernelEvents::default()
+        };
+        let mut subjects = Subjects::default();
+        let by_id: BTreeMap<u64, usize> =
+            self.opened.iter().enumerate().map(|(at, opened)| (opened.id, at)).collect();
+        let (opened, cpu, mut kept) = (&self.opened, self.cpu, 0u64);
+        self.ring.take(&mut |record, body| {
+            let raw = if record == RECORD_SAMPLE { Raw::parse(body) } else { None };
+            let Some((raw, at)) = raw.and_then(|raw| Some((raw, *by_id.get(&raw.id)?))) else { return };
+            kept += 1;
+            let kind = &opened[at].kind;
+            let Some(subject) = subjects.from_record(kind, &raw) else { return };
+            if at == 0 {
+                let by = subjects.add(Key::Task(raw.thread()), String::new);
+                push_waking(&mut events, axis(raw.time), cpu, subject, by);
+                return;
+            }
+            if let Some(lasted) = kind.lasted.and_then(|field| raw.number(field)) {
+                events.lasted.push((events.time.len() as u32, Nanos::new(lasted as i64)));
+            }
+            events.time.push(axis(raw.time));
+            events.tracepoint.push(at as u32);
+            events.subject.push(subject);
+        });
+        for (cpu, _, ring) in &mut self.elsewhere {
+            ring.take(&mut |record, body| {
+                let raw = if record == RECORD_SAMPLE { Raw::parse(body) } else { None };
+                let Some(raw) = raw else { return };
+                let Some(subject) = subjects.from_record(&opened[0].kind, &raw) else { return };
+                let by = subjects.add(Key::Task(raw.thread()), String::new);
+                push_waking(&mut events, axis(raw.time), *cpu, subject, by);
+            });
+        }
+        let counted = opened.iter().map(|opened| perf::value(&opened.event)).sum::<Result<u64, _>>()?;
+        events.dropped = counted.saturating_sub(kept);
+        events.subjects = subjects.finish();
+        Ok(events)
+    }
+}
+
+fn push_waking(events: &mut KernelEvents, time: Nanos, cpu: u32, task: u32, by: u32) {
+    events.wakings.time.push(time);
+    events.wakings.cpu.push(cpu);
+    events.wakings.task.push(task);
+    events.wakings.by.push(by);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_says_what_it_is_about() {
+        let mut body = Vec::new();
+        for word in [1000u64, 42] {
+            body.extend(word.to_ne_bytes());
+        }
+        let mut record = vec![0u8; 4];
+        record.extend(8u32.to_ne_bytes());
+        record.extend(36u32.to_ne_bytes());
+        record.extend((16u32 | 9 << 16).to_ne_bytes());
+        record.extend(b"virtio-0\0\0\0\0");
+        body.extend((record.len() as u32).to_ne_bytes());
+        body.extend(&record);
+        let raw = Raw::parse(&body).unwrap();
+        assert_eq!((raw.thread(), raw.time, raw.id), (8, 1000, 42));
+        let kind = Kind {
+            name: "irq/irq_handler_entry".to_owned(),
+            number: 1,
+            subject: Subject::Device((8, 4), (12, 4)),
+            lasted: None,
+        };
+        let mut subjects = Subjects::default();
+        let first = subjects.from_record(&kind, &raw);
+        assert_eq!((first, subjects.from_record(&kind, &raw)), (Some(0), Some(0)));
+        let all = subjects.finish();
+        assert_eq!((all[0].name.as_str(), all[0].id, all.len()), ("virtio-0", Some(36), 1));
+        // Cut short.
+        assert_eq!(Raw::parse(&body[..25]), None);
+        assert_eq!(Raw { record: &record[..9], ..raw }.number((8, 4)), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! The tracepoints that say what has a CPU, and which of their fields says about what they are.
+
+use crate::sys::CallError;
+use crate::sys::perf::{SAMPLE_ID, SAMPLE_RAW, SAMPLE_TIME};
+use crate::sys::tracefs::{Field, Tracefs, field};
+
+/// Fields of a sample: time, number of the event, record.
+pub(super) const SAMPLE: u64 = SAMPLE_TIME | SAMPLE_ID | SAMPLE_RAW;
+
+/// Those of every architecture. Local interrupts of x86 come from their folder.
+const NAMES: [&str; 20] = [
+    "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
+    "irq/tasklet_entry",
+    "irq/tasklet_exit",
+    "ipi/ipi_entry",
+    "ipi/ipi_exit",
+    "sched/sched_switch",
+    "timer/hrtimer_expire_entry",
+    "timer/hrtimer_expire_exit",
+    "timer/timer_expire_entry",
+    "timer/timer_expire_exit",
+    "workqueue/workqueue_execute_start",
+    "workqueue/workqueue_execute_end",
+    "csd/csd_function_entry",
+    "csd/csd_function_exit",
+    "nmi/nmi_handler",
+    "tlb/tlb_flush",
+    "exceptions/page_fault_kernel",
+];
+/// Page faults of the loop's own thread alone: another task's are a part of its turn.
+const FAULT: &str = "exceptions/page_fault_user";
+/// Interrupts of x86 that pass the local APIC; the others in the folder are about vectors.
+const LOCAL: &str = "irq_vectors";
+
+/// What a field of a record says.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Subject {
+    /// Nothing.
+    None,
+    /// An interrupt's number, and the device's name.
+    Device(Field, Field),
+    /// The number of a soft interrupt.
+    Soft(Field),
+    /// The address of a function.
+    Function(Field),
+    /// A task: its name and number.
+    Task(Field, Field),
+}
+
+/// A tracepoint as this kernel has it.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) name: String,
+    /// By which it is opened.
+    pub(super) number: u64,
+    pub(super) subject: Subject,
+    /// The field with how long it took.
+    pub(super) lasted: Option<Field>,
+}
+
+/// Names of those that this kernel may have.
+pub(super) fn names(tracefs: &Tracefs) -> Vec<String> {
+    let is_local = |name: &String| {
+        !name.starts_with("vector_") && (name.ends_with("_entry") || name.ends_with("_exit"))
+    };
+    let local = tracefs.names(&format!("events/{LOCAL}")).into_iter().filter(is_local);
+    let all = NAMES.into_iter().chain([FAULT]).map(str::to_owned);
+    all.chain(local.map(|name| format!("{LOCAL}/{name}"))).collect()
+}
+
+impl Kind {
+    /// Reads what the kernel says of it.
+    ///
+    /// # Errors
+    /// ENOENT where there is none.
+    pub(super) fn read(tracefs: &Tracefs, name: &str) -> Result<Self, CallError> {
+        let number = tracefs.event(name)?;
+        let format = tracefs.read(&format!("events/{name}/format"))?;
+        let of = |name: &str| field(&format, name);
+        let device = || Some(Subject::Device(of("irq")?, of("name")?));
+        let soft = || Some(Subject::Soft(of("vec")?));
+        let function = || Some(Subject::Function(of("function").or_else(|| of("func"))?));
+        let next = || Some(Subject::Task(of("next_comm")?, of("next_pid")?));
+        let woken = || Some(Subject::Task(of("comm")?, of("pid")?));
+        let handler = || Some(Subject::Function(of("handler")?));
+        let subject = match name {
+            "irq/irq_handler_entry" => device(),
+            "irq/softirq_entry" | "irq/softirq_exit" => soft(),
+            "sched/sched_switch" => next(),
+            "sched/sched_waking" => woken(),
+            "nmi/nmi_handler" => handler(),
+            _ => function(),
+        };
+        let subject = subject.unwrap_or(Subject::None);
+        Ok(Self { name: name.to_owned(), number, subject, lasted: of("delta_ns") })
+    }
+
+    /// Which of its events are kept, for a loop of this thread; none keeps all.
+    pub(super) fn condition(&self, thread: u32) -> Option<String> {
+        (self.name == FAULT).then(|| format!("common_pid == {thread}"))
+    }
+}

@@ -1,0 +1,73 @@
+//! Events of the kernel's tracepoints on the CPU of a loop.
+
+use crate::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Events of the kernel on one CPU, in columns. Times are of the axis of the gaps beside it, in ns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelEvents {
+    /// Tracepoints that were enabled, by their names in tracefs: `irq/softirq_entry`.
+    pub tracepoints: Vec<String>,
+    /// Tracepoints that the kernel refused, with the reason: `tlb/tlb_flush: Permission denied`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// Thread number of the loop.
+    pub thread: u32,
+    /// What events are about.
+    pub subjects: Vec<EventSubject>,
+    /// When each event was; from before the loop begins to after its end.
+    pub time: Vec<Nanos>,
+    /// Its tracepoint, as an index.
+    pub tracepoint: Vec<u32>,
+    /// Its subject, as an index.
+    pub subject: Vec<u32>,
+    /// How long it had lasted when it was recorded, for those that say so (`nmi/nmi_handler`): index of the event, ns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lasted: Vec<(u32, Nanos)>,
+    /// Wake-ups of tasks that are to run on this CPU.
+    pub wakings: Wakings,
+    /// Events that occurred and are not here, because the buffer was full: all of them after the last one that is here.
+    pub dropped: u64,
+    /// What an event costs here.
+    pub cost: Option<EventCost>,
+}
+
+/// What an event is about: an interrupt with its device, a soft interrupt, a function of the kernel, a task.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EventSubject {
+    /// The device's name, the function's, the task's; an address where the kernel does not name its functions.
+    pub name: String,
+    /// Number of the interrupt or of the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
+    /// The process of a thread, where that has another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+    /// The cgroup of a task (version 2), from the root; absent where it had ended before it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
+}
+
+/// Who woke which task, in columns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wakings {
+    /// When, ns.
+    pub time: Vec<Nanos>,
+    /// On which CPU the waker ran.
+    pub cpu: Vec<u32>,
+    /// The task that was woken, as an index of the subjects.
+    pub task: Vec<u32>,
+    /// The task that was on the waker's CPU; an interrupt may have been above it.
+    pub by: Vec<u32>,
+}
+
+/// Durations of batches of a system call that one tracepoint is in, alternately with the tracepoint enabled and without, in ns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventCost {
+    /// Calls of each batch, with one event each.
+    pub calls: u32,
+    /// Batches with events.
+    pub with: Vec<Nanos>,
+    /// Batches without.
+    pub without: Vec<Nanos>,
+}
