@@ -1,10 +1,15 @@
 //! Interruptions of a spinning loop: each gap is named by the kernel's counters in it, by the trains that it belongs to, and by the CPU
 //! time that the loop itself was given.
 
+mod cause;
 mod names;
+mod slices;
 mod watched;
+mod witness;
 
+pub use cause::Cause;
 pub use names::{Evidence, GapCause};
+pub use witness::{Taker, Witness, WitnessedGap};
 
 use crate::sample::{NoFigure, Sample};
 use std::collections::BTreeMap;
@@ -43,6 +48,9 @@ pub struct Noise {
     pub accounts: Accounts,
     /// Results of the kernel's osnoise tracer where it was requested, or the reason why there are none.
     pub osnoise: Option<Result<Osnoise, String>>,
+    /// What the kernel's own events said beside other runs of the loop; the reason where they could not be recorded, none where they were not
+    /// to be.
+    pub witness: Option<Result<Witness, String>>,
     /// Every kind of interruption, the one that took most first.
     pub kinds: Vec<Kind>,
     /// Every gap, in the order of time.
@@ -190,11 +198,11 @@ impl Noise {
             count: own.len(),
             total: own.iter().map(|gap| gap.length).sum(),
             lengths: Sorted::new(own.iter().map(|gap| gap.length)),
-            over_time: over_time(span, own.iter().copied()),
+            over_time: over_time(span, own.iter().map(|gap| (gap.start, gap.length))),
         };
         let mut kinds: Vec<Kind> = kinds.into_iter().map(kind).collect();
         kinds.sort_by(|a, b| b.total.total_cmp(&a.total));
-        let over_time = over_time(span, gaps.iter());
+        let over_time = over_time(span, gaps.iter().map(|gap| (gap.start, gap.length)));
         Some(Self {
             cpu,
             span,
@@ -205,6 +213,7 @@ impl Noise {
             changed: Vec::new(),
             accounts,
             osnoise: None,
+            witness: None,
             kinds,
             gaps,
             over_time,
@@ -264,12 +273,12 @@ fn same_trains(gaps: &mut [Gap]) {
     }
 }
 
-/// The share of each stretch that lies in gaps.
-fn over_time<'a>(span: f64, gaps: impl Iterator<Item = &'a Gap>) -> Vec<f64> {
+/// The share of each stretch that lies in gaps, which are given by their beginnings and lengths.
+fn over_time(span: f64, gaps: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     let stretch = span / STRETCHES as f64;
     let mut shares = vec![0.0; STRETCHES];
-    for Gap { start, length, .. } in gaps {
-        let (mut from, end) = (*start, start + length);
+    for (start, length) in gaps {
+        let (mut from, end) = (start, start + length);
         while from < end {
             let number = ((from / stretch) as usize).min(STRETCHES - 1);
             // The last stretch ends where the span does, whatever rounding says.
@@ -305,6 +314,7 @@ pub fn summarize_noise(recording: &Recording) -> Option<Noise> {
     Noise::joined(cpu, runs).map(|noise| Noise {
         changed,
         osnoise: Osnoise::from_recording(recording),
+        witness: witness::summarize_witness(recording),
         ..noise
     })
 }

@@ -2,12 +2,12 @@
 
 use crate::grid::{fitting, lines, width, wrapped};
 use crate::number::{count, percent, time};
-use crate::reason;
+use crate::{reason, witness};
 use anstyle::Style;
 use std::fmt::Write;
 use tickmark_analysis::noise::{Accounts, Evidence, GapCause, Kind, Noise, Osnoise};
 
-const HEADING: Style = Style::new().bold();
+pub(crate) const HEADING: Style = Style::new().bold();
 /// Causes whose time is shown over time: those that took most.
 const HEATED: usize = 5;
 /// From a quiet stretch to one that is lost.
@@ -27,13 +27,18 @@ pub fn text(noise: &Noise) -> String {
         share(noise.lost() / noise.span),
         count(u32::try_from(gaps).unwrap_or(u32::MAX), "gap"),
     );
-    let [named, unseen] = noise.named();
-    let _ = writeln!(
-        out,
-        "a name for {} of the lost time; in {} nothing of this kernel ran",
-        percent(named),
-        percent(unseen)
-    );
+    let witness = noise.witness.as_ref().and_then(|witness| witness.as_ref().ok());
+    if let Some(witness) = witness {
+        let _ = writeln!(out, "{}", wrapped(&witness::summary(witness), 0).join("\n"));
+    } else {
+        let [named, unseen] = noise.named();
+        let _ = writeln!(
+            out,
+            "a name for {} of the lost time; in {} nothing of this kernel ran",
+            percent(named),
+            percent(unseen)
+        );
+    }
     let _ = writeln!(out, "{}", wrapped(&tick(noise), 0).join("\n"));
     let _ = writeln!(out, "{}", wrapped(&accounts(&noise.accounts), 0).join("\n"));
     match &noise.osnoise {
@@ -50,6 +55,16 @@ pub fn text(noise: &Noise) -> String {
         }
     }
     out.push('\n');
+    out += &witness.map_or_else(|| tables(noise), witness::tables);
+    for note in witness.map_or_else(|| notes(noise), |own| witness::notes(own, noise.lost() / noise.span)) {
+        let _ = writeln!(out, "\n{}", wrapped(&note, 0).join("\n"));
+    }
+    out
+}
+
+/// Causes by the kernel's counters, when they came, and the longest gaps.
+fn tables(noise: &Noise) -> String {
+    let (mut out, seconds) = (String::new(), noise.span / 1e9);
     let heading = ["cause", "of the CPU", "times/s", "median", "p99", "longest"].map(str::to_owned);
     let row = |kind: &Kind| {
         let at = |q| kind.lengths.quantile(q).map_or_else(String::new, time);
@@ -83,9 +98,6 @@ pub fn text(noise: &Noise) -> String {
     lines(noise.longest().into_iter().map(row), [0, 1]).into_iter().for_each(|line| {
         let _ = writeln!(out, "  {line}");
     });
-    for note in notes(noise) {
-        let _ = writeln!(out, "\n{}", wrapped(&note, 0).join("\n"));
-    }
     out
 }
 
@@ -153,7 +165,7 @@ fn class_of(what: &GapCause) -> Class {
 }
 
 /// When how much of the time was lost: a line each, all on the scale of the highest stretch of any.
-fn heat(seconds: f64, rows: Vec<(String, Vec<f64>)>) -> String {
+pub(crate) fn heat(seconds: f64, rows: Vec<(String, Vec<f64>)>) -> String {
     let most = rows.iter().flat_map(|(_, shares)| shares).copied().fold(0.0, f64::max);
     if most <= 0.0 {
         return String::new();
@@ -226,6 +238,11 @@ fn notes(noise: &Noise) -> Vec<String> {
         )),
     }
     notes.extend(not_asked(noise));
+    notes.extend(match &noise.witness {
+        Some(Err(why)) => Some(format!("The kernel's own events were not recorded: {why}.")),
+        None => Some("Root (or CAP_PERFMON) can have each gap named by the kernel's own events: sudo tickmark tick.".to_owned()),
+        Some(Ok(_)) => None,
+    });
     notes
 }
 
@@ -252,7 +269,7 @@ fn not_asked(noise: &Noise) -> Option<String> {
 }
 
 /// A share in per cent with three digits.
-fn share(share: f64) -> String {
+pub(crate) fn share(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".to_owned(),
         p if p < 0.01 => "<0.01 %".to_owned(),

@@ -1,6 +1,9 @@
 //! Gaps cut at the kernel's events: what ran in each part, by the tracepoints of its beginning and its end.
 
+mod edges;
+
 use super::cause::Cause;
+use edges::Edge;
 use std::collections::BTreeMap;
 use tickmark_wire::{EventSubject, KernelEvents};
 
@@ -85,7 +88,7 @@ fn cause(layer: &str, subject: &EventSubject) -> Cause {
     }
 }
 
-/// Two calls of one function have the same effect for the reader.
+/// Functions that another CPU has called to have addresses forgotten.
 const FLUSHES: [&str; 2] = ["flush_tlb_func", "flush_tlb_func_remote"];
 
 /// What is above the task on the CPU: its layer, and the occurrence.
@@ -111,6 +114,9 @@ pub(super) struct Walk<'a> {
     wakers: BTreeMap<u32, String>,
     /// What ended last, in this gap.
     last: Option<usize>,
+    /// Time before the first event of each gap, and after the last one.
+    ways_in: Vec<Edge>,
+    ways_out: Vec<Edge>,
     out: Slices,
 }
 
@@ -128,12 +134,16 @@ impl<'a> Walk<'a> {
             task: None,
             wakers: BTreeMap::new(),
             last: None,
+            ways_in: Vec::new(),
+            ways_out: Vec::new(),
             out: Slices::default(),
         };
         for (gap, (start, length)) in start.iter().zip(length).enumerate() {
             walk.gap(gap, *start, start + length);
         }
-        walk.out
+        let Self { mut out, ways_in, ways_out, .. } = walk;
+        edges::cut(&mut out, &ways_in, &ways_out);
+        out
     }
 
     fn time(&self, event: usize) -> f64 {
@@ -157,12 +167,19 @@ impl<'a> Walk<'a> {
             self.event += 1;
         }
         self.wake_until(start - NEAR);
-        let (mut slices, mut at) = (Vec::new(), start);
+        let (mut slices, mut at, first) = (Vec::new(), start, self.event);
         while self.time(self.event) <= end + NEAR {
             let time = self.time(self.event).clamp(at, end);
             self.wake_until(self.time(self.event));
             self.step(gap, time, &mut slices, &mut at);
             self.event += 1;
+        }
+        if self.event > first {
+            let edge = |event: usize, length: f64| Edge { gap, tracepoint: self.events.tracepoint[event], length };
+            let (way_in, way_out) = (self.time(first) - start, end - self.time(self.event - 1));
+            let edges = (edge(first, way_in.max(0.0)), edge(self.event - 1, way_out.max(0.0)));
+            self.ways_in.push(edges.0);
+            self.ways_out.push(edges.1);
         }
         self.wake_until(end + NEAR);
         let occurrence = match self.top() {
@@ -209,8 +226,7 @@ impl<'a> Walk<'a> {
         }
         let own = match &step {
             Step::Enter(layer) => {
-                let occurrence = self.begin(cause(layer, subject), gap, time);
-                self.name_below(occurrence);
+                let occurrence = self.enter(cause(layer, subject), gap, time);
                 self.stack.push(Frame { layer: layer.clone(), occurrence });
                 Some(occurrence)
             }
@@ -251,21 +267,27 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An interrupt is known by what it was for: the timer that expired in it, the function that it called.
-    fn name_below(&mut self, inner: usize) {
-        let Some(below) = self.stack.last().map(|frame| frame.occurrence) else { return };
-        let new = self.out.occurrences[inner].cause.clone();
-        let cause = &mut self.out.occurrences[below].cause;
-        let is_plain = matches!(cause, Cause::Interrupt(_));
-        match &new {
-            Cause::Call(function) if is_plain && FLUSHES.contains(&function.as_str()) => {
-                *cause = Cause::TlbFlush;
-                self.out.occurrences[inner].cause = Cause::TlbFlush;
+    /// Begins what came above the uppermost frame. An interrupt is known by what it was for: the timer that expired in it, the function that
+    /// it called; both are one occurrence.
+    fn enter(&mut self, new: Cause, gap: usize, time: f64) -> usize {
+        let new = match new {
+            Cause::Call(function) if FLUSHES.contains(&function.as_str()) => Cause::TlbFlush,
+            other => other,
+        };
+        if let Some(below) = self.stack.last().map(|frame| frame.occurrence) {
+            let cause = &mut self.out.occurrences[below].cause;
+            let is_plain = matches!(cause, Cause::Interrupt(_));
+            let names = match &new {
+                Cause::Tick => is_plain || matches!(cause, Cause::Timer(_)),
+                Cause::Timer(_) | Cause::Call(_) | Cause::TlbFlush => is_plain,
+                _ => false,
+            };
+            if names {
+                *cause = new;
+                return below;
             }
-            Cause::Tick if is_plain || matches!(cause, Cause::Timer(_)) => *cause = new,
-            Cause::Timer(_) | Cause::Call(_) if is_plain => *cause = new,
-            _ => {}
         }
+        self.begin(new, gap, time)
     }
 
     fn switch(&mut self, next: &EventSubject, gap: usize, time: f64) -> usize {

@@ -3,7 +3,8 @@
 use super::Page;
 use crate::json_object;
 use crate::reason;
-use tickmark_analysis::noise::{Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise};
+use tickmark_analysis::noise::{Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise, Taker, Witness, WitnessedGap};
+use tickmark_analysis::noise::Cause as EventCause;
 use tickmark_analysis::report::Header;
 use tickmark_analysis::what_if::{Clocked, WhatIf};
 use tickmark_stats::tick::Train;
@@ -40,6 +41,11 @@ json_object! {
             Ok(tick) => FigureOrReason::Figure(TrainPage::new(noise, tick)),
             Err(why) => FigureOrReason::Reason(NonePage::new(reason::no_figure(why))),
         },
+        /// Who took the CPU by the kernel's own events, in other runs of the loop, where they were recorded.
+        witness: Option<FigureOrReason<WitnessPage>> = noise.witness.as_ref().map(|witness| match witness {
+            Ok(witness) => FigureOrReason::Figure(WitnessPage::new(witness)),
+            Err(why) => FigureOrReason::Reason(NonePage::new(why.clone())),
+        }),
         kinds: Vec<KindPage> = noise.kinds.iter().map(|kind| KindPage::new(kind, noise.span)).collect(),
         longest: Vec<GapPage> = noise.longest().into_iter().map(GapPage::new).collect(),
         /// Lost in equal parts of the time.
@@ -58,6 +64,90 @@ json_object! {
     struct OsnoisePage(of: &Osnoise) {
         lost: f64 = of.lost,
         interrupts_hz: f64 = of.interrupts,
+    }
+
+    struct WitnessPage(of: &Witness) {
+        span: f64 = of.span,
+        gaps: usize = of.gaps,
+        /// Share of the time.
+        lost: f64 = of.lost / of.span,
+        /// Share of the lost time, and of the gaps, of which it is known what ran, or that nothing of this kernel did.
+        named: [f64; 2] = of.named(),
+        /// Gaps without any event.
+        outside_gaps: usize = of.outside.0,
+        /// Time outside of this kernel.
+        outside: f64 = of.outside.1,
+        /// Rates of trains among gaps without events.
+        trains_hz: Vec<f64> = of.trains.clone(),
+        /// Share of the time, by the hypervisor's account.
+        steal: Option<f64> = of.steal,
+        takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of)).collect(),
+        /// Time of each cgroup's tasks.
+        cgroups: Vec<CgroupPage> = of.cgroups.iter().map(|(name, time)| CgroupPage::new(name.clone(), *time)).collect(),
+        longest: Vec<WitnessedPage> = of.longest.iter().map(WitnessedPage::new).collect(),
+        over_time: Vec<f64> = of.over_time.clone(),
+        events: usize = of.events.0,
+        events_dropped: u64 = of.events.1,
+        /// Tracepoints that the kernel refused.
+        refused: Vec<String> = of.refused.clone(),
+        event_cost: Option<f64> = of.event_cost.map(|[_, cost, _]| cost),
+        event_cost_interval: Option<[f64; 2]> = of.event_cost.map(|[low, _, high]| [low, high]),
+    }
+
+    struct TakerPage(taker: &Taker, of: &Witness) {
+        #[serde(flatten)]
+        cause: TakerCause = TakerCause::new(&taker.cause),
+        count: usize = taker.count,
+        /// Own time, with recording its events.
+        total: f64 = taker.total,
+        /// Share of the time, without recording.
+        share: f64 = taker.net(of.event_cost) / of.span,
+        events: u64 = taker.events,
+        p50: Option<f64> = taker.lengths.quantile(0.5),
+        p99: Option<f64> = taker.lengths.quantile(0.99),
+        max: Option<f64> = taker.lengths.quantile(1.0),
+        /// Who woke a task, and how often.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        woken_by: Vec<WakerPage> = taker.woken_by.iter().map(|(by, count)| WakerPage::new(by.clone(), *count)).collect(),
+    }
+
+    struct TakerCause(cause: &EventCause) {
+        /// `tick`, `timer`, `interrupt`, `function_call`, `tlb_flush`, `device`, `soft_interrupt`, `tasklet`, `work`, `task`, `idle`, `page_fault`, `nmi`,
+        /// `outside` or `unknown`.
+        what: &'static str = cause.code(),
+        name: String = cause.words(),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        thread: Option<u32> = match cause {
+            EventCause::Task { thread, .. } => Some(*thread),
+            _ => None,
+        },
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cgroup: Option<String> = match cause {
+            EventCause::Task { cgroup, .. } => cgroup.clone(),
+            _ => None,
+        },
+    }
+
+    struct WakerPage(by: String, count: usize) {
+        by: String = by,
+        count: usize = count,
+    }
+
+    struct CgroupPage(name: String, time: f64) {
+        cgroup: String = name,
+        time: f64 = time,
+    }
+
+    struct WitnessedPage(gap: &WitnessedGap) {
+        start: f64 = gap.start,
+        length: f64 = gap.length,
+        parts: Vec<PartPage> = gap.parts.iter().map(|(cause, length)| PartPage::new(cause, *length)).collect(),
+    }
+
+    struct PartPage(cause: &EventCause, length: f64) {
+        #[serde(flatten)]
+        cause: TakerCause = TakerCause::new(cause),
+        length: f64 = length,
     }
 
     struct NonePage(why: String) {

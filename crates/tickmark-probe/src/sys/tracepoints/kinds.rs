@@ -64,7 +64,9 @@ pub(super) struct Kind {
 /// Names of those that this kernel may have.
 pub(super) fn names(tracefs: &Tracefs) -> Vec<String> {
     let is_local = |name: &String| {
-        !name.starts_with("vector_") && (name.ends_with("_entry") || name.ends_with("_exit"))
+        let is_interrupt = name.ends_with("_entry") || name.ends_with("_exit");
+        // The kernel refuses it to all, as recording an event may itself be such work.
+        is_interrupt && !name.starts_with("vector_") && name != "irq_work_exit"
     };
     let local = tracefs.names(&format!("events/{LOCAL}")).into_iter().filter(is_local);
     let all = NAMES.into_iter().chain([FAULT]).map(str::to_owned);

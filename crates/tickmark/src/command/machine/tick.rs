@@ -11,12 +11,17 @@ use tickmark_analysis::noise::{Gap, Noise};
 use tickmark_analysis::report;
 use tickmark_analysis::what_if::{self, WhatIf};
 use tickmark_drive::plan;
+use tickmark_probe::sys::tracepoints;
 use tickmark_render::json::{CpuNoise, TickPage};
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Settings, names};
 
 /// The longest run: what is interrupted loses no more, and memory does not grow with the duration.
 const RUN: Nanos = Nanos::from_millis(10_000);
+/// A run of the loop alone and one with the kernel's events recorded, at most.
+const PAIR: Nanos = Nanos::from_millis(4_000);
+/// What is shorter has no room for both.
+const SHORTEST: Nanos = Nanos::from_millis(600);
 /// By so much, as a share, the calibration of a recording may differ from the first one, which took 2 ms.
 const CALIBRATION: f64 = 1e-3;
 
@@ -93,8 +98,15 @@ fn measure(
     let mut offers = selection::select(&select)?;
     offers.retain(|offer| offer.probe.as_str() == names::TICK);
     // One run where it ends at a gap: the next would begin another trace.
-    let runs = if on.is_some() { 1 } else { options.duration.get().div_euclid(RUN.get() + 1) + 1 };
+    let has_witness = on.is_none() && options.duration >= SHORTEST && tracepoints::available(0).is_ok();
+    let (pair, duration) =
+        if has_witness { (PAIR, Nanos::new(options.duration.get() / 2)) } else { (RUN, options.duration) };
+    let runs = if on.is_some() { 1 } else { options.duration.get().div_euclid(pair.get() + 1) + 1 };
     let runs = u32::try_from(runs).unwrap_or(u32::MAX);
+    if has_witness {
+        let millis = duration.get() / i64::from(runs) / 1_000_000;
+        offers.extend(selection::select(&[format!("{}:ms={millis}", names::WITNESS)])?);
+    }
     if options.osnoise {
         let seconds = (options.duration.get() / i64::from(runs) / 1_000_000_000).clamp(1, 10);
         offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::OSNOISE)])?);
@@ -103,7 +115,7 @@ fn measure(
     let mut plan = |cpu: &Option<u32>| {
         let settings = Settings { cpu: *cpu, priority: options.priority, ..OnThreshold::settings(on) };
         let name = cpus::named(&own_name(options.name.as_deref()), *cpu, cpus.len());
-        (name, plan::make(&offers, runs, Some(options.duration), settings, runs == 1, &mut random))
+        (name, plan::make(&offers, runs, Some(duration), settings, runs == 1, &mut random))
     };
     let plans: Vec<_> = cpus.iter().map(&mut plan).collect();
     let met_one = |recording: &Recording| {

@@ -1,0 +1,281 @@
+//! Who took the CPU: gaps of the loop beside which the kernel's tracepoints were recorded.
+
+use super::cause::Cause;
+use super::slices::{Occurrence, Slices, Walk};
+use super::{LONGEST, over_time};
+use crate::sample::gaps_of;
+use std::collections::BTreeMap;
+use tickmark_stats::{Sorted, median_of_runs, tick};
+use tickmark_store::{Recording, Status};
+use tickmark_wire::names::WITNESS;
+use tickmark_wire::{EventCost, GapTrace, KernelEvents, Observations};
+
+/// Pairs of batches that are enough for the cost of an event.
+const PAIRS: usize = 1000;
+/// A train of gaps without events: so many of its gaps have none.
+const WITHOUT: f64 = 0.7;
+
+/// Everything that took the CPU from the loop while events were recorded.
+#[derive(Debug)]
+pub struct Witness {
+    /// How long the loop spun, in ns.
+    pub span: f64,
+    /// Time in gaps, in ns.
+    pub lost: f64,
+    /// How many gaps.
+    pub gaps: usize,
+    /// Gaps, and time in ns, of which it is not known what ran, as events were dropped.
+    pub unknown: (usize, f64),
+    /// Gaps without any event, and time in ns outside of this kernel, in others too.
+    pub outside: (usize, f64),
+    /// Rates in Hz of periodic trains among the gaps without events.
+    pub trains: Vec<f64>,
+    /// The share of the time that the hypervisor told it had taken.
+    pub steal: Option<f64>,
+    /// Every cause, the one that took most first; their times are the time in gaps.
+    pub takers: Vec<Taker>,
+    /// By cgroup: time of its tasks in ns, without the cost of events; the one that took most first.
+    pub cgroups: Vec<(String, f64)>,
+    /// The longest gaps, longest first.
+    pub longest: Vec<WitnessedGap>,
+    /// The share of each stretch of the span that was lost.
+    pub over_time: Vec<f64>,
+    /// Events that were recorded, and dropped.
+    pub events: (usize, u64),
+    /// Tracepoints that the kernel refused.
+    pub refused: Vec<String>,
+    /// What an event costs, in ns, between the limits of its 95 % confidence interval.
+    pub event_cost: Option<[f64; 3]>,
+}
+
+/// A cause with all its occurrences.
+#[derive(Debug)]
+pub struct Taker {
+    /// What it is.
+    pub cause: Cause,
+    /// How often.
+    pub count: usize,
+    /// Own time in ns, with the cost of the events in it.
+    pub total: f64,
+    /// Events in it.
+    pub events: u64,
+    /// Own times of its occurrences, in ns.
+    pub lengths: Sorted,
+    /// Who woke it, the most frequent first, for tasks: how often.
+    pub woken_by: Vec<(String, usize)>,
+    /// The share of each stretch of the span, one after the other.
+    pub over_time: Vec<f64>,
+}
+
+/// One gap with its parts.
+#[derive(Debug)]
+pub struct WitnessedGap {
+    /// When it began, in ns from the beginning.
+    pub start: f64,
+    /// How long it was, in ns.
+    pub length: f64,
+    /// Its parts in the order of time: cause and ns.
+    pub parts: Vec<(Cause, f64)>,
+}
+
+impl Witness {
+    /// Share of the lost time, and of the gaps, of which it is known what had the CPU or that nothing of this kernel did.
+    #[must_use]
+    pub fn named(&self) -> [f64; 2] {
+        let share = |part: f64, all: f64| 1.0 - part / all.max(1.0);
+        [share(self.unknown.1, self.lost), share(self.unknown.0 as f64, self.gaps as f64)]
+    }
+
+    /// Time that recording took, in ns, by the cost of an event.
+    #[must_use]
+    pub fn own(&self) -> Option<[f64; 3]> {
+        let events: u64 = self.takers.iter().map(|taker| taker.events).sum();
+        self.event_cost.map(|cost| cost.map(|cost| cost * events as f64))
+    }
+}
+
+impl Taker {
+    /// Own time in ns, without the cost of its events.
+    #[must_use]
+    pub fn net(&self, event_cost: Option<[f64; 3]>) -> f64 {
+        (self.total - self.events as f64 * event_cost.map_or(0.0, |[_, cost, _]| cost)).max(0.0)
+    }
+}
+
+/// One run: its gaps with their parts.
+struct Run {
+    span: f64,
+    start: Vec<f64>,
+    length: Vec<f64>,
+    slices: Slices,
+    trains: Vec<f64>,
+    events: KernelEvents,
+    steal: Option<f64>,
+}
+
+impl Run {
+    /// None where the trace is damaged or has no events.
+    fn from_trace(trace: GapTrace, cpu: u32, steal: Option<f64>) -> Option<Self> {
+        let columns = gaps_of(&trace)?;
+        let events = trace.events.as_deref()?;
+        let known = events.time.len() == events.tracepoint.len() && events.time.len() == events.subject.len();
+        if !known || !events.time.is_sorted() || trace.span.get() <= 0 {
+            return None;
+        }
+        let found = tick::trains(&columns.view());
+        if found.tick == Err(tick::NotFound::Damaged) {
+            return None;
+        }
+        let (start, length) = (columns.start.clone(), columns.length.clone());
+        let slices = Walk::cut(events, cpu, &start, &length);
+        let is_outside = |gap: usize| {
+            slices.gaps[gap].iter().all(|slice| slices.occurrences[slice.occurrence].cause == Cause::Outside)
+        };
+        let is_foreign = |train: usize| {
+            let own: Vec<bool> =
+                (0..start.len()).filter(|gap| found.of[*gap] == Some(train)).map(is_outside).collect();
+            own.iter().filter(|outside| **outside).count() as f64 > WITHOUT * own.len() as f64
+        };
+        let foreign = (0..found.all.len()).filter(|train| is_foreign(*train));
+        let trains = foreign.map(|train| found.all[train].frequency).collect();
+        let (span, events) = (trace.span.as_f64(), events.clone());
+        Some(Self { span, start, length, slices, trains, events, steal })
+    }
+}
+
+/// What the witness saw in all its runs, as if they had been one; none where there are no such runs. Else the reason why it saw nothing.
+#[must_use]
+pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness, String>> {
+    let mut planned =
+        recording.runs.iter().filter(|run| run.planned.probe.as_str() == WITNESS).peekable();
+    planned.peek()?;
+    let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
+    let (mut runs, mut why) = (Vec::new(), None);
+    for run in planned {
+        match &run.status {
+            Status::Ok => {
+                let observed = recording.observed(run, &run.planned.probe).into_iter().flatten();
+                runs.extend(observed.filter_map(|observed| match observed.observations {
+                    Observations::Gaps(trace) => {
+                        let steal = observed.segments.iter().map(|segment| Some(segment.steal?.as_f64()));
+                        Run::from_trace(trace, cpu, steal.sum())
+                    }
+                    _ => None,
+                }));
+            }
+            status => why = why.or_else(|| status.reason().map(|reason| reason.to_string())),
+        }
+    }
+    Some(if runs.is_empty() {
+        Err(why.unwrap_or_else(|| "no run of it was made".to_owned()))
+    } else {
+        Ok(joined(runs))
+    })
+}
+
+/// Runs one after the other, as if they had been one.
+fn joined(runs: Vec<Run>) -> Witness {
+    let cost = event_cost(runs.iter().filter_map(|run| run.events.cost.as_ref()));
+    let (mut span, mut gaps, mut occurrences) = (0.0, Vec::new(), Vec::new());
+    let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0, Vec::new());
+    let (mut steal, mut outside_gaps) = (Some(0.0), 0);
+    for run in runs {
+        for (parts, (start, length)) in run.slices.gaps.iter().zip(run.start.iter().zip(&run.length)) {
+            let part = |slice: &super::slices::Slice| {
+                (run.slices.occurrences[slice.occurrence].cause.clone(), slice.length)
+            };
+            let parts: Vec<(Cause, f64)> = parts.iter().map(part).collect();
+            outside_gaps += usize::from(parts.iter().all(|(cause, _)| *cause == Cause::Outside));
+            gaps.push(WitnessedGap { start: span + start, length: *length, parts });
+        }
+        occurrences.extend(
+            run.slices.occurrences.into_iter().map(|one| Occurrence { start: one.start + span, ..one }),
+        );
+        trains.extend(run.trains);
+        kept += run.events.time.len();
+        dropped += run.events.dropped;
+        refused = run.events.refused;
+        steal = steal.zip(run.steal).map(|(all, own)| all + own);
+        span += run.span;
+    }
+    // Runs see the same train at rates that differ by less than they are known.
+    trains.sort_by(f64::total_cmp);
+    trains.dedup_by(|next, first| *next <= *first * (1.0 + super::SAME));
+    let mut by_cause: BTreeMap<&Cause, Vec<&Occurrence>> = BTreeMap::new();
+    // A frame in which no time passed of its own is still an occurrence.
+    for one in &occurrences {
+        by_cause.entry(&one.cause).or_default().push(one);
+    }
+    let mut takers: Vec<Taker> =
+        by_cause.into_iter().map(|(cause, own)| taker(cause, &own, span)).collect();
+    takers.retain(|taker| taker.total > 0.0);
+    takers.sort_by(|a, b| b.total.total_cmp(&a.total));
+    let total = |cause: &Cause| {
+        takers.iter().find(|taker| taker.cause == *cause).map_or((0, 0.0), |taker| (taker.count, taker.total))
+    };
+    let (unknown, outside) = (total(&Cause::Unknown), (outside_gaps, total(&Cause::Outside).1));
+    let lengths: Vec<(f64, f64)> = gaps.iter().map(|gap| (gap.start, gap.length)).collect();
+    let (lost, count) = (lengths.iter().map(|(_, length)| length).sum(), gaps.len());
+    gaps.sort_by(|a, b| b.length.total_cmp(&a.length));
+    gaps.truncate(LONGEST);
+    Witness {
+        span,
+        lost,
+        gaps: count,
+        unknown,
+        outside,
+        trains,
+        steal: steal.map(|steal: f64| steal / span),
+        cgroups: cgroups(&takers, cost),
+        takers,
+        longest: gaps,
+        over_time: over_time(span, lengths.into_iter()),
+        events: (kept, dropped),
+        refused,
+        event_cost: cost,
+    }
+}
+
+fn taker(cause: &Cause, own: &[&Occurrence], span: f64) -> Taker {
+    let mut woken: BTreeMap<&str, usize> = BTreeMap::new();
+    for by in own.iter().filter_map(|one| one.woken_by.as_deref()) {
+        *woken.entry(by).or_default() += 1;
+    }
+    let mut woken_by: Vec<(String, usize)> =
+        woken.into_iter().map(|(by, count)| (by.to_owned(), count)).collect();
+    woken_by.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    Taker {
+        cause: cause.clone(),
+        count: own.len(),
+        total: own.iter().map(|one| one.own).sum(),
+        events: own.iter().map(|one| u64::from(one.events)).sum(),
+        lengths: Sorted::new(own.iter().map(|one| one.own)),
+        woken_by,
+        over_time: over_time(span, own.iter().map(|one| (one.start, one.own))),
+    }
+}
+
+/// Time of the tasks of each cgroup.
+fn cgroups(takers: &[Taker], cost: Option<[f64; 3]>) -> Vec<(String, f64)> {
+    let mut all: BTreeMap<&str, f64> = BTreeMap::new();
+    for taker in takers {
+        if let Cause::Task { cgroup: Some(cgroup), .. } = &taker.cause {
+            *all.entry(cgroup).or_default() += taker.net(cost);
+        }
+    }
+    let mut all: Vec<(String, f64)> = all.into_iter().map(|(name, time)| (name.to_owned(), time)).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}
+
+/// Cost of an event in ns: the median over pairs of batches of the difference, with its 95 % interval.
+fn event_cost<'a>(costs: impl Iterator<Item = &'a EventCost>) -> Option<[f64; 3]> {
+    let one = |cost: &'a EventCost| {
+        let calls = f64::from(cost.calls.max(1));
+        let pairs = cost.with.iter().zip(&cost.without);
+        pairs.map(move |(with, without)| (with.as_f64() - without.as_f64()) / calls)
+    };
+    let all: Vec<f64> = costs.flat_map(one).take(PAIRS).collect();
+    let cost = median_of_runs(&all)?;
+    Some([cost.interval.low, cost.point, cost.interval.high])
+}

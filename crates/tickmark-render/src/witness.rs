@@ -1,0 +1,157 @@
+//! Who took a CPU, by the kernel's own events, as text.
+
+use crate::grid::{fitting, lines, wrapped};
+use crate::noise::{HEADING, heat, share};
+use crate::number::{count, percent, time};
+use std::fmt::Write;
+use tickmark_analysis::noise::{Cause, Taker, Witness, WitnessedGap};
+
+/// Causes that have a row; the others are one.
+const ROWS: usize = 16;
+/// Causes whose time is shown over time.
+const HEATED: usize = 5;
+/// Parts of a gap that are told, the longest.
+const PARTS: usize = 4;
+
+/// What was found, in a line or two.
+pub(crate) fn summary(witness: &Witness) -> String {
+    let [named, _] = witness.named();
+    let outside = witness.outside.1 / witness.lost.max(1.0);
+    format!(
+        "with the kernel's events recorded, alternately, for {:.2} s: {} lost; {} of that has a name, of which {} is outside of this kernel",
+        witness.span / 1e9,
+        share(witness.lost / witness.span),
+        percent(named),
+        percent(outside),
+    )
+}
+
+/// Who took the CPU, when, and the longest gaps.
+pub(crate) fn tables(witness: &Witness) -> String {
+    let seconds = witness.span / 1e9;
+    let mut out = String::new();
+    let heading = ["who took the CPU", "of the CPU", "times/s", "median", "p99", "longest", "woken by"];
+    let row = |taker: &Taker| {
+        let at = |q| taker.lengths.quantile(q).map_or_else(String::new, time);
+        vec![
+            what(&taker.cause),
+            share(taker.net(witness.event_cost) / witness.span),
+            format!("{:.1}", taker.count as f64 / seconds),
+            at(0.5),
+            at(0.99),
+            at(1.0),
+            woken_by(taker),
+        ]
+    };
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    rows.extend(witness.takers.iter().take(ROWS).map(row));
+    if let Some(others) = witness.takers.get(ROWS..).filter(|others| !others.is_empty()) {
+        let time: f64 = others.iter().map(|taker| taker.net(witness.event_cost)).sum();
+        let times: usize = others.iter().map(|taker| taker.count).sum();
+        let mut row = vec![format!("{} others", others.len()), share(time / witness.span)];
+        row.push(format!("{:.1}", times as f64 / seconds));
+        row.resize(heading.len(), String::new());
+        rows.push(row);
+    }
+    for (number, line) in fitting(&rows, &[1, 2, 3, 4, 5], &[4, 6, 3, 2, 5]).into_iter().enumerate() {
+        let _ = if number == 0 {
+            writeln!(out, "  {HEADING}{line}{HEADING:#}")
+        } else {
+            writeln!(out, "  {line}")
+        };
+    }
+    let all = ("all".to_owned(), witness.over_time.clone());
+    let of = |taker: &Taker| (what(&taker.cause), taker.over_time.clone());
+    out += &heat(seconds, std::iter::once(all).chain(witness.takers.iter().take(HEATED).map(of)).collect());
+    let _ = writeln!(out, "\n{HEADING}Longest{HEADING:#}");
+    let row = |gap: &WitnessedGap| {
+        vec![format!("at {:.6} s", gap.start / 1e9), time(gap.length), parts(gap)]
+    };
+    for line in lines(witness.longest.iter().map(row), [0, 1]) {
+        let _ = writeln!(out, "  {}", wrapped(&line, 2).join("\n").trim_start());
+    }
+    out
+}
+
+/// Its longest parts, in the order of time.
+fn parts(gap: &WitnessedGap) -> String {
+    let mut by_length: Vec<usize> = (0..gap.parts.len()).collect();
+    by_length.sort_by(|a, b| gap.parts[*b].1.total_cmp(&gap.parts[*a].1));
+    by_length.truncate(PARTS);
+    by_length.sort_unstable();
+    let part = |at: &usize| format!("{} {}", what(&gap.parts[*at].0), time(gap.parts[*at].1));
+    let mut all: Vec<String> = by_length.iter().map(part).collect();
+    if gap.parts.len() > PARTS {
+        all.push(format!("{} more", gap.parts.len() - PARTS));
+    }
+    all.join(", ")
+}
+
+fn woken_by(taker: &Taker) -> String {
+    match taker.woken_by.first() {
+        Some((by, times)) if *times * 10 >= taker.count * 9 => by.clone(),
+        Some((by, times)) => format!("{by} ({})", percent(*times as f64 / taker.count as f64)),
+        None => String::new(),
+    }
+}
+
+/// A cause in words.
+fn what(cause: &Cause) -> String {
+    match cause {
+        Cause::Idle => "idle: the loop was not allowed to run".to_owned(),
+        Cause::Outside => "nothing of this kernel ran".to_owned(),
+        Cause::Unknown => "not known: events were dropped".to_owned(),
+        other => other.words(),
+    }
+}
+
+/// How the names came about, and what recording cost.
+pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
+    let mut notes = vec![
+        "Names come from the kernel's tracepoints, recorded on this CPU; each time is the cause's own, without what interrupted it. \
+         Nothing of this kernel ran: no event was recorded; on a guest that is the hypervisor, else firmware (SMI) or the processor itself."
+            .to_owned(),
+    ];
+    if let Some([low, cost, high]) = witness.event_cost {
+        let own = witness.own().map_or(0.0, |[_, own, _]| own);
+        notes.push(format!(
+            "Recording an event takes {} here (95 %: {} to {}). It is subtracted from the shares of the CPU and not from the times of each: {} of the CPU for {}. \
+             Lost without recording: {}; with: {}; with, less its cost: {}.",
+            time(cost),
+            time(low),
+            time(high),
+            share(own / witness.span),
+            count(u32::try_from(witness.events.0).unwrap_or(u32::MAX), "event"),
+            share(without),
+            share(witness.lost / witness.span),
+            share((witness.lost - own).max(0.0) / witness.span),
+        ));
+    }
+    let steal = witness.steal.map(|steal| format!("the steal counter says {}", share(steal)));
+    let trains: Vec<String> = witness.trains.iter().map(|rate| format!("{rate:.2} Hz")).collect();
+    let trains = (!trains.is_empty()).then(|| format!("periodic at {}", trains.join(", ")));
+    if witness.outside.0 > 0 {
+        let known: Vec<String> = steal.into_iter().chain(trains).collect();
+        let known = if known.is_empty() { String::new() } else { format!("; {}", known.join("; ")) };
+        notes.push(format!(
+            "Outside of this kernel: {} without an event{known}.",
+            count(u32::try_from(witness.outside.0).unwrap_or(u32::MAX), "gap")
+        ));
+    }
+    if witness.cgroups.len() > 1 {
+        let one = |(name, own): &(String, f64)| format!("{name} {}", share(own / witness.span));
+        let all: Vec<String> = witness.cgroups.iter().take(HEATED).map(one).collect();
+        notes.push(format!("By cgroup: {}.", all.join(", ")));
+    }
+    if witness.events.1 > 0 {
+        notes.push(format!(
+            "{} events were dropped, as the buffer was full: what ran in {} is not known. Watch for less long, or beside less load.",
+            witness.events.1,
+            count(u32::try_from(witness.unknown.0).unwrap_or(u32::MAX), "gap")
+        ));
+    }
+    if !witness.refused.is_empty() {
+        notes.push(format!("Not recorded: {}.", witness.refused.join(", ")));
+    }
+    notes
+}
