@@ -67,7 +67,7 @@ pub(crate) fn tables(witness: &Witness) -> String {
     let row = |gap: &WitnessedGap| {
         vec![format!("at {:.6} s", gap.start / 1e9), time(gap.length), parts(gap)]
     };
-    for line in lines(witness.longest.iter().map(row), [0, 1]) {
+    for line in lines(witness.longest().into_iter().map(row), [0, 1]) {
         let _ = writeln!(out, "  {}", wrapped(&line, 2).join("\n").trim_start());
     }
     out

@@ -11,6 +11,10 @@ pub struct KernelEvents {
     /// Tracepoints that the kernel refused, with the reason: `tlb/tlb_flush: Permission denied`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
+    /// Clock that stamped them, by clock_gettime(2): `CLOCK_MONOTONIC_RAW`.
+    pub clock: String,
+    /// That clock at the first reading of the loop, ns.
+    pub origin: Nanos,
     /// Thread number of the loop.
     pub thread: u32,
     /// What events are about.

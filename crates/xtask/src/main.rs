@@ -43,6 +43,7 @@ cargo xtask peers http        the client of tickmark http beside wrk, ab and h2l
 cargo xtask peers latency     response times of tickmark http in open loop beside oha, wrk2's method (5 min, and to build oha)
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers tick        what tickmark tick says, against the kernel's counts, known disturbers and lost computation (3 min)
+cargo xtask peers witness     names that tickmark tick gives to gaps by the kernel's events, against perf record (2 min)
 cargo xtask peers sweep       how often tickmark tick finds the tick beside competitors, and how right it is (15 min)
 cargo xtask peers timers      tickmark-timer beside spin_sleep, tokio, BTreeMap and a hashed wheel (10 min)
 cargo xtask peers steady      spread and marks, idle and beside 8 competitors (25 min)
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         ["peers", "catalogue"] => peers::catalogue::run(),
         ["peers", "sweep"] => peers::sweep::run(),
         ["peers", "tick"] => peers::tick::run(),
+        ["peers", "witness"] => peers::witness::run(),
         ["peers", "timers"] => shell::run(
             "cargo",
             &[

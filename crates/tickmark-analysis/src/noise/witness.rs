@@ -22,8 +22,6 @@ pub struct Witness {
     pub span: f64,
     /// Time in gaps, in ns.
     pub lost: f64,
-    /// How many gaps.
-    pub gaps: usize,
     /// Gaps, and time in ns, of which it is not known what ran, as events were dropped.
     pub unknown: (usize, f64),
     /// Gaps without any event, and time in ns outside of this kernel, in others too.
@@ -36,8 +34,8 @@ pub struct Witness {
     pub takers: Vec<Taker>,
     /// By cgroup: time of its tasks in ns, without the cost of events; the one that took most first.
     pub cgroups: Vec<(String, f64)>,
-    /// The longest gaps, longest first.
-    pub longest: Vec<WitnessedGap>,
+    /// Every gap, in the order of time.
+    pub gaps: Vec<WitnessedGap>,
     /// The share of each stretch of the span that was lost.
     pub over_time: Vec<f64>,
     /// Events that were recorded, and dropped.
@@ -72,6 +70,8 @@ pub struct Taker {
 pub struct WitnessedGap {
     /// When it began, in ns from the beginning.
     pub start: f64,
+    /// The same on the clock that stamped the events.
+    pub stamp: f64,
     /// How long it was, in ns.
     pub length: f64,
     /// Its parts in the order of time: cause and ns.
@@ -83,7 +83,16 @@ impl Witness {
     #[must_use]
     pub fn named(&self) -> [f64; 2] {
         let share = |part: f64, all: f64| 1.0 - part / all.max(1.0);
-        [share(self.unknown.1, self.lost), share(self.unknown.0 as f64, self.gaps as f64)]
+        [share(self.unknown.1, self.lost), share(self.unknown.0 as f64, self.gaps.len() as f64)]
+    }
+
+    /// The longest gaps, longest first.
+    #[must_use]
+    pub fn longest(&self) -> Vec<&WitnessedGap> {
+        let mut all: Vec<&WitnessedGap> = self.gaps.iter().collect();
+        all.sort_by(|a, b| b.length.total_cmp(&a.length));
+        all.truncate(LONGEST);
+        all
     }
 
     /// Time that recording took, in ns, by the cost of an event.
@@ -186,7 +195,8 @@ fn joined(runs: Vec<Run>) -> Witness {
             };
             let parts: Vec<(Cause, f64)> = parts.iter().map(part).collect();
             outside_gaps += usize::from(parts.iter().all(|(cause, _)| *cause == Cause::Outside));
-            gaps.push(WitnessedGap { start: span + start, length: *length, parts });
+            let stamp = run.events.origin.as_f64() + start;
+            gaps.push(WitnessedGap { start: span + start, stamp, length: *length, parts });
         }
         occurrences.extend(
             run.slices.occurrences.into_iter().map(|one| Occurrence { start: one.start + span, ..one }),
@@ -215,20 +225,17 @@ fn joined(runs: Vec<Run>) -> Witness {
     };
     let (unknown, outside) = (total(&Cause::Unknown), (outside_gaps, total(&Cause::Outside).1));
     let lengths: Vec<(f64, f64)> = gaps.iter().map(|gap| (gap.start, gap.length)).collect();
-    let (lost, count) = (lengths.iter().map(|(_, length)| length).sum(), gaps.len());
-    gaps.sort_by(|a, b| b.length.total_cmp(&a.length));
-    gaps.truncate(LONGEST);
+    let lost = lengths.iter().map(|(_, length)| length).sum();
     Witness {
         span,
         lost,
-        gaps: count,
         unknown,
         outside,
         trains,
         steal: steal.map(|steal: f64| steal / span),
         cgroups: cgroups(&takers, cost),
         takers,
-        longest: gaps,
+        gaps,
         over_time: over_time(span, lengths.into_iter()),
         events: (kept, dropped),
         refused,

@@ -68,7 +68,7 @@ json_object! {
 
     struct WitnessPage(of: &Witness) {
         span: f64 = of.span,
-        gaps: usize = of.gaps,
+        gaps: usize = of.gaps.len(),
         /// Share of the time.
         lost: f64 = of.lost / of.span,
         /// Share of the lost time, and of the gaps, of which it is known what ran, or that nothing of this kernel did.
@@ -84,7 +84,7 @@ json_object! {
         takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of)).collect(),
         /// Time of each cgroup's tasks.
         cgroups: Vec<CgroupPage> = of.cgroups.iter().map(|(name, time)| CgroupPage::new(name.clone(), *time)).collect(),
-        longest: Vec<WitnessedPage> = of.longest.iter().map(WitnessedPage::new).collect(),
+        longest: Vec<WitnessedPage> = of.longest().into_iter().map(WitnessedPage::new).collect(),
         over_time: Vec<f64> = of.over_time.clone(),
         events: usize = of.events.0,
         events_dropped: u64 = of.events.1,

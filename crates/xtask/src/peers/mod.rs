@@ -14,6 +14,7 @@ pub(crate) mod sweep;
 pub(crate) mod tick;
 pub(crate) mod tools;
 pub(crate) mod versus;
+pub(crate) mod witness;
 
 use crate::{Result, shell};
 use serde_json::Value;

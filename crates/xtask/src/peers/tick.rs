@@ -25,7 +25,7 @@ const LATE: f64 = 0.02;
 const BINS: usize = 100;
 
 /// A disturber: what it is, what runs it before the shell, and its script. `CPU` is the CPU that is watched.
-const DISTURBERS: &[(&str, &[&str], &str)] = &[
+pub(super) const DISTURBERS: &[(&str, &[&str], &str)] = &[
     ("nothing", &[], ""),
     ("a competing task", &["taskset", "-c", "CPU"], "while :; do :; done"),
     (

@@ -71,7 +71,10 @@ fn watch<C: Clock>(
         let ticks = (first.1 as i64 - origin as i64) as f64 + (stamp - first.0) as f64 * rate;
         Nanos::new((ticks * 1e9 / scale.frequency()).round() as i64)
     };
-    let events = KernelEvents { cost, ..events.take(axis)? };
+    let clock =
+        if stamps == libc::CLOCK_MONOTONIC_RAW { "CLOCK_MONOTONIC_RAW" } else { "CLOCK_MONOTONIC" }.to_owned();
+    let origin = Nanos::new(first.0 + ((origin as i64 - first.1 as i64) as f64 / rate).round() as i64);
+    let events = KernelEvents { cost, clock, origin, ..events.take(axis)? };
     trace.events = Some(Box::new(events));
     sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
     Ok(())

@@ -7,7 +7,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde_json::{Value, json};
 use std::time::{Duration, UNIX_EPOCH};
 use tickmark_analysis::http::{self, TimedRun};
-use tickmark_analysis::noise::{self, Gap, Noise};
+use tickmark_analysis::noise::{self, Noise, WitnessedGap};
 use tickmark_analysis::wakes::{self, WayRun};
 use tickmark_store::Recording;
 use tickmark_wire::names;
@@ -101,23 +101,39 @@ fn log(recording: &Recording, intervals: impl Iterator<Item = Interval>) -> Resu
     String::from_utf8(out).map_err(|e| failed(e.to_string()))
 }
 
-/// Trace Event JSON, which Perfetto and chrome://tracing open: a slice for each gap, named, on a track for each CPU; times in us.
+/// Trace Event JSON, which Perfetto and chrome://tracing open: a slice for each gap on a track for each CPU; times in us. Where the kernel's events
+/// were recorded these are gaps of that time, by the clock of the events, with what ran below each, as other traces of that clock show it.
 pub(in crate::command) fn perfetto(recording: &Recording) -> Result<Value, Error> {
     let noise = noise_of(recording)?;
     let name = json!({
         "ph": "M", "name": "thread_name", "pid": 0, "tid": noise.cpu,
         "args": { "name": format!("CPU {}", noise.cpu) },
     });
-    let slice = |gap: &Gap| {
+    let slice = |name: String, category: &str, start: f64, length: f64| {
         json!({
-            "ph": "X", "name": gap.what.code(), "cat": "gap", "pid": 0, "tid": noise.cpu,
-            "ts": gap.start / 1e3, "dur": gap.length / 1e3,
+            "ph": "X", "name": name, "cat": category, "pid": 0, "tid": noise.cpu,
+            "ts": start / 1e3, "dur": length / 1e3,
         })
     };
-    let events: Vec<Value> = std::iter::once(name).chain(noise.gaps.iter().map(slice)).collect();
+    let slices: Vec<Value> = match &noise.witness {
+        Some(Ok(witness)) => witness.gaps.iter().flat_map(|gap| witnessed(gap, &slice)).collect(),
+        _ => noise.gaps.iter().map(|gap| slice(gap.what.code(), "gap", gap.start, gap.length)).collect(),
+    };
+    let events: Vec<Value> = std::iter::once(name).chain(slices).collect();
     Ok(json!({
         "displayTimeUnit": "ns",
         "traceEvents": events,
         "otherData": { "recording": recording.meta.id, "program": recording.meta.program },
     }))
+}
+
+/// A gap, and in it its parts.
+fn witnessed(gap: &WitnessedGap, slice: &impl Fn(String, &str, f64, f64) -> Value) -> Vec<Value> {
+    let mut at = gap.stamp;
+    let mut all = vec![slice("gap".to_owned(), "gap", gap.stamp, gap.length)];
+    for (cause, length) in &gap.parts {
+        all.push(slice(cause.words(), cause.code(), at, *length));
+        at += length;
+    }
+    all
 }
