@@ -9,7 +9,7 @@ mod witness;
 
 pub use cause::Cause;
 pub use names::{Evidence, GapCause};
-pub use witness::{Taker, Witness, WitnessedGap};
+pub use witness::{RecordingCost, Taker, Witness, WitnessedGap};
 
 use crate::sample::{NoFigure, Sample};
 use std::collections::BTreeMap;

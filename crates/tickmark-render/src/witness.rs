@@ -73,18 +73,26 @@ pub(crate) fn tables(witness: &Witness) -> String {
     out
 }
 
-/// Its longest parts, in the order of time.
+/// Its causes, those with the most time, in the order in which they came first.
 fn parts(gap: &WitnessedGap) -> String {
-    let mut by_length: Vec<usize> = (0..gap.parts.len()).collect();
-    by_length.sort_by(|a, b| gap.parts[*b].1.total_cmp(&gap.parts[*a].1));
-    by_length.truncate(PARTS);
-    by_length.sort_unstable();
-    let part = |at: &usize| format!("{} {}", what(&gap.parts[*at].0), time(gap.parts[*at].1));
-    let mut all: Vec<String> = by_length.iter().map(part).collect();
-    if gap.parts.len() > PARTS {
-        all.push(format!("{} more", gap.parts.len() - PARTS));
+    let mut all: Vec<(&Cause, f64)> = Vec::new();
+    for (cause, length) in &gap.parts {
+        match all.iter_mut().find(|(other, _)| *other == cause) {
+            Some((_, sum)) => *sum += length,
+            None => all.push((cause, *length)),
+        }
     }
-    all.join(", ")
+    let mut times: Vec<f64> = all.iter().map(|(_, length)| *length).collect();
+    times.sort_by(|a, b| b.total_cmp(a));
+    let least = times.get(PARTS - 1).copied().unwrap_or(0.0);
+    let shown = all.iter().filter(|(_, length)| *length >= least);
+    let mut words: Vec<String> =
+        shown.map(|(cause, length)| format!("{} {}", what(cause), time(*length))).collect();
+    let more = all.len() - words.len();
+    if more > 0 {
+        words.push(format!("{more} more"));
+    }
+    words.join(", ")
 }
 
 fn woken_by(taker: &Taker) -> String {
@@ -112,14 +120,14 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
          Nothing of this kernel ran: no event was recorded; on a guest that is the hypervisor, else firmware (SMI) or the processor itself."
             .to_owned(),
     ];
-    if let Some([low, cost, high]) = witness.event_cost {
+    if let Some(cost) = witness.event_cost {
         let own = witness.own().map_or(0.0, |[_, own, _]| own);
+        let between = |[low, cost, high]: [f64; 3]| format!("{} ({} to {})", time(cost), time(low), time(high));
         notes.push(format!(
-            "Recording an event takes {} here (95 %: {} to {}). It is subtracted from the shares of the CPU and not from the times of each: {} of the CPU for {}. \
-             Lost without recording: {}; with: {}; with, less its cost: {}.",
-            time(cost),
-            time(low),
-            time(high),
+            "Recording the first event of an interruption takes {} here, each further one {} (95 %). It is subtracted from the shares of the CPU and not from \
+             the times of each: {} of the CPU for {}. Lost without recording: {}; with: {}; with, less its cost: {}.",
+            between(cost.first),
+            between(cost.further),
             share(own / witness.span),
             count(u32::try_from(witness.events.0).unwrap_or(u32::MAX), "event"),
             share(without),
@@ -143,7 +151,7 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
         let all: Vec<String> = witness.cgroups.iter().take(HEATED).map(one).collect();
         notes.push(format!("By cgroup: {}.", all.join(", ")));
     }
-    if witness.events.1 > 0 {
+    if witness.unknown.0 > 0 {
         notes.push(format!(
             "{} events were dropped, as the buffer was full: what ran in {} is not known. Watch for less long, or beside less load.",
             witness.events.1,

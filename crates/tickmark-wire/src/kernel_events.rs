@@ -65,13 +65,15 @@ pub struct Wakings {
     pub by: Vec<u32>,
 }
 
-/// Durations of batches of a system call that one tracepoint is in, alternately with the tracepoint enabled and without, in ns.
+/// Durations of batches of a system call in which two tracepoints lie, by turns with none of them enabled, with one and with both, in ns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventCost {
-    /// Calls of each batch, with one event each.
+    /// Calls of each batch.
     pub calls: u32,
-    /// Batches with events.
-    pub with: Vec<Nanos>,
-    /// Batches without.
-    pub without: Vec<Nanos>,
+    /// Batches without events.
+    pub none: Vec<Nanos>,
+    /// Batches with one event each call.
+    pub one: Vec<Nanos>,
+    /// Batches with two.
+    pub two: Vec<Nanos>,
 }

@@ -22,8 +22,9 @@ pub(super) struct Occurrence {
     pub(super) start: f64,
     /// Own time, in ns: without what ran above it.
     pub(super) own: f64,
-    /// Events recorded in its own time.
+    /// Events recorded in its own time, and of them those that were the first since the kernel was entered: they are dearer.
     pub(super) events: u32,
+    pub(super) entries: u32,
     /// Who woke the task, for the turn of one.
     pub(super) woken_by: Option<String>,
 }
@@ -197,7 +198,7 @@ impl<'a> Walk<'a> {
     }
 
     fn begin(&mut self, cause: Cause, gap: usize, start: f64) -> usize {
-        let one = Occurrence { cause, gap, start, own: 0.0, events: 0, woken_by: None };
+        let one = Occurrence { cause, gap, start, own: 0.0, events: 0, entries: 0, woken_by: None };
         self.out.occurrences.push(one);
         self.out.occurrences.len() - 1
     }
@@ -221,6 +222,8 @@ impl<'a> Walk<'a> {
         let step = events.tracepoint.get(self.event).and_then(|at| self.steps.get(*at as usize)).cloned();
         let (Some(step), Some(subject)) = (step, subject(self.event)) else { return };
         let before = self.top();
+        let enters = before.is_none()
+            || self.task.is_some() && self.stack.is_empty() && matches!(step, Step::Enter(_) | Step::Switch);
         if let Some(before) = before {
             self.add(slices, before, *at, time);
         }
@@ -258,6 +261,7 @@ impl<'a> Walk<'a> {
         };
         if let Some(own) = own {
             self.out.occurrences[own].events += 1;
+            self.out.occurrences[own].entries += u32::from(enters);
             if before.is_none() {
                 // The way into the kernel is a part of what came.
                 self.add(slices, own, *at, time);

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use tickmark_stats::{Sorted, median_of_runs, tick};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::names::WITNESS;
-use tickmark_wire::{EventCost, GapTrace, KernelEvents, Observations};
+use tickmark_wire::{EventCost, GapTrace, KernelEvents, Nanos, Observations};
 
-/// Pairs of batches that are enough for the cost of an event.
-const PAIRS: usize = 1000;
+/// Batches that are enough for the cost of an event.
+const BATCHES: usize = 1000;
 /// A train of gaps without events: so many of its gaps have none.
 const WITHOUT: f64 = 0.7;
 
@@ -42,8 +42,41 @@ pub struct Witness {
     pub events: (usize, u64),
     /// Tracepoints that the kernel refused.
     pub refused: Vec<String>,
-    /// What an event costs, in ns, between the limits of its 95 % confidence interval.
-    pub event_cost: Option<[f64; 3]>,
+    /// What recording an event costs; none where it was not measured.
+    pub event_cost: Option<RecordingCost>,
+}
+
+/// What recording an event costs, in ns, each between the limits of its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RecordingCost {
+    /// The first event since the kernel was entered.
+    pub first: [f64; 3],
+    /// Each further one.
+    pub further: [f64; 3],
+}
+
+impl RecordingCost {
+    /// Medians over batches of the difference between one event and none, and between two and one; none where there are no batches.
+    fn new<'a>(costs: impl Iterator<Item = &'a EventCost> + Clone) -> Option<Self> {
+        let between = |of: fn(&EventCost) -> [&[Nanos]; 2]| {
+            let one = |cost: &'a EventCost| {
+                let ([less, more], calls) = (of(cost), f64::from(cost.calls.max(1)));
+                less.iter().zip(more).map(move |(less, more)| (more.as_f64() - less.as_f64()) / calls)
+            };
+            let all: Vec<f64> = costs.clone().flat_map(one).take(BATCHES).collect();
+            median_of_runs(&all).map(|cost| [cost.interval.low, cost.point, cost.interval.high])
+        };
+        Some(Self {
+            first: between(|cost| [&cost.none, &cost.one])?,
+            further: between(|cost| [&cost.one, &cost.two])?,
+        })
+    }
+
+    /// Of so many events, of which some came first.
+    fn total(&self, events: u64, entries: u64) -> [f64; 3] {
+        let (first, further) = (entries as f64, events.saturating_sub(entries) as f64);
+        [0, 1, 2].map(|at| first * self.first[at] + further * self.further[at])
+    }
 }
 
 /// A cause with all its occurrences.
@@ -57,6 +90,8 @@ pub struct Taker {
     pub total: f64,
     /// Events in it.
     pub events: u64,
+    /// Of them, the first since the kernel was entered.
+    pub entries: u64,
     /// Own times of its occurrences, in ns.
     pub lengths: Sorted,
     /// Who woke it, the most frequent first, for tasks: how often.
@@ -98,16 +133,17 @@ impl Witness {
     /// Time that recording took, in ns, by the cost of an event.
     #[must_use]
     pub fn own(&self) -> Option<[f64; 3]> {
-        let events: u64 = self.takers.iter().map(|taker| taker.events).sum();
-        self.event_cost.map(|cost| cost.map(|cost| cost * events as f64))
+        let sum = |of: fn(&Taker) -> u64| self.takers.iter().map(of).sum();
+        self.event_cost.map(|cost| cost.total(sum(|taker| taker.events), sum(|taker| taker.entries)))
     }
 }
 
 impl Taker {
     /// Own time in ns, without the cost of its events.
     #[must_use]
-    pub fn net(&self, event_cost: Option<[f64; 3]>) -> f64 {
-        (self.total - self.events as f64 * event_cost.map_or(0.0, |[_, cost, _]| cost)).max(0.0)
+    pub fn net(&self, event_cost: Option<RecordingCost>) -> f64 {
+        let own = event_cost.map_or(0.0, |cost| cost.total(self.events, self.entries)[1]);
+        (self.total - own).max(0.0)
     }
 }
 
@@ -184,7 +220,7 @@ pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness,
 
 /// Runs one after the other, as if they had been one.
 fn joined(runs: Vec<Run>) -> Witness {
-    let cost = event_cost(runs.iter().filter_map(|run| run.events.cost.as_ref()));
+    let cost = RecordingCost::new(runs.iter().filter_map(|run| run.events.cost.as_ref()));
     let (mut span, mut gaps, mut occurrences) = (0.0, Vec::new(), Vec::new());
     let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0, Vec::new());
     let (mut steal, mut outside_gaps) = (Some(0.0), 0);
@@ -256,6 +292,7 @@ fn taker(cause: &Cause, own: &[&Occurrence], span: f64) -> Taker {
         count: own.len(),
         total: own.iter().map(|one| one.own).sum(),
         events: own.iter().map(|one| u64::from(one.events)).sum(),
+        entries: own.iter().map(|one| u64::from(one.entries)).sum(),
         lengths: Sorted::new(own.iter().map(|one| one.own)),
         woken_by,
         over_time: over_time(span, own.iter().map(|one| (one.start, one.own))),
@@ -263,7 +300,7 @@ fn taker(cause: &Cause, own: &[&Occurrence], span: f64) -> Taker {
 }
 
 /// Time of the tasks of each cgroup.
-fn cgroups(takers: &[Taker], cost: Option<[f64; 3]>) -> Vec<(String, f64)> {
+fn cgroups(takers: &[Taker], cost: Option<RecordingCost>) -> Vec<(String, f64)> {
     let mut all: BTreeMap<&str, f64> = BTreeMap::new();
     for taker in takers {
         if let Cause::Task { cgroup: Some(cgroup), .. } = &taker.cause {
@@ -273,16 +310,4 @@ fn cgroups(takers: &[Taker], cost: Option<[f64; 3]>) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = all.into_iter().map(|(name, time)| (name.to_owned(), time)).collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all
-}
-
-/// Cost of an event in ns: the median over pairs of batches of the difference, with its 95 % interval.
-fn event_cost<'a>(costs: impl Iterator<Item = &'a EventCost>) -> Option<[f64; 3]> {
-    let one = |cost: &'a EventCost| {
-        let calls = f64::from(cost.calls.max(1));
-        let pairs = cost.with.iter().zip(&cost.without);
-        pairs.map(move |(with, without)| (with.as_f64() - without.as_f64()) / calls)
-    };
-    let all: Vec<f64> = costs.flat_map(one).take(PAIRS).collect();
-    let cost = median_of_runs(&all)?;
-    Some([cost.interval.low, cost.point, cost.interval.high])
 }

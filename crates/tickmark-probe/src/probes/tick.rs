@@ -46,9 +46,9 @@ const TICK: Probe = Probe {
             let counts = budget.gauge.counts();
             let counters = !budget.gauge.counts_instructions();
             let trace = if counts {
-                spin(Counter, budget, cpu, counters, &mut || ())
+                spin(Counter, budget, cpu, counters, &mut |_| ())
             } else {
-                spin(Monotonic, budget, cpu, counters, &mut || ())
+                spin(Monotonic, budget, cpu, counters, &mut |_| ())
             };
             let Spun { trace, .. } = trace;
             let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
@@ -68,13 +68,13 @@ struct Spun {
     scale: Scale,
 }
 
-/// Spins; `counters` reads those of the kernel after some gaps, `begin` is called before the loop.
+/// Spins; `counters` reads those of the kernel after some gaps, `around` is called just before the loop with true and after it with false.
 fn spin<C: Clock>(
     clock: C,
     budget: &Budget,
     cpu: u32,
     counters: bool,
-    begin: &mut dyn FnMut(),
+    around: &mut dyn FnMut(bool),
 ) -> Spun {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
@@ -97,10 +97,11 @@ fn spin<C: Clock>(
     preempted.clear();
     let mut looks = counters.then(|| Looks::new(cpu, budget.time, rough.frequency())).flatten();
     let interrupts = timer_interrupts(cpu);
-    begin();
+    around(true);
     budget.align();
     let anchor = Anchor::take();
     let (origin, last) = watch(clock, &limits, &mut gaps, &mut preempted, looks.as_mut());
+    around(false);
     let timer_interrupts =
         timer_interrupts(cpu).zip(interrupts).map(|(after, before)| after.saturating_sub(before));
     let scale = budget.gauge.refined(anchor);

@@ -9,16 +9,19 @@ use decoded::Raw;
 use super::perf::RECORD_SAMPLE;
 use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, Ring, TRACEPOINT};
 use super::tracefs::Tracefs;
-use super::{CallError, check, clock};
+use super::{CallError, clock, named};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use kinds::Kind;
 use std::os::fd::{AsRawFd, OwnedFd};
 use tickmark_wire::{EventCost, Nanos};
 
-/// The tracepoint by which the cost of an event is measured: setitimer(2) passes it once.
-const TIMED: &str = "timer/itimer_state";
-/// Calls of a batch, and batches with events and without.
-const CALLS: u32 = 32;
-const BATCHES: usize = 200;
+/// The tracepoints by which the cost of an event is measured: setting a timer that is set already passes each once.
+const TIMED: [&str; 2] = ["timer/hrtimer_start", "timer/hrtimer_cancel"];
+/// Calls of a batch, so few that other interrupts miss most batches, and batches with no event, with one and with two.
+const CALLS: u32 = 4;
+const BATCHES: usize = 300;
+/// The timer never expires meanwhile, in s.
+const FAR: i64 = 3_600;
 /// Wake-ups by other CPUs.
 const WAKING: &str = "sched/sched_waking";
 /// Bytes of records for each other CPU.
@@ -45,7 +48,9 @@ pub struct Tracepoints {
     ring: Ring,
     /// Wake-ups by other CPUs: which, the event, its records.
     elsewhere: Vec<(u32, OwnedFd, Ring)>,
-    timed: Option<OwnedFd>,
+    /// For the cost of an event: the timer, and one event or two of setting it.
+    timer: OwnedFd,
+    timed: Vec<OwnedFd>,
     refused: Vec<String>,
 }
 
@@ -87,10 +92,11 @@ impl Tracepoints {
         let first = request(waking.number).open(-1, cpu as i32)?;
         let ring = Ring::map(&first, size)?;
         let shared = first.as_raw_fd();
-        let timed = tracefs.event(TIMED).and_then(|event| request(event).open(-1, cpu as i32)).ok();
-        if let Some(timed) = &timed {
-            perf::write_into(timed, shared)?;
-        }
+        let timed = |name: &str| {
+            let event = request(tracefs.event(name)?).open(-1, cpu as i32)?;
+            perf::write_into(&event, shared)?;
+            Ok(event)
+        };
         let mut all = Self {
             cpu,
             thread: rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs(),
@@ -98,7 +104,8 @@ impl Tracepoints {
             opened: vec![Opened { id: perf::id(&first)?, event: first, kind: waking }],
             ring,
             elsewhere: Vec::new(),
-            timed,
+            timer: timer()?,
+            timed: TIMED.into_iter().map(timed).collect::<Result<_, CallError>>()?,
             refused: Vec::new(),
         };
         all.number_thread()?;
@@ -125,10 +132,9 @@ impl Tracepoints {
 
     /// Finds the number that the kernel's records have of this thread: in a namespace of processes it has another one than there.
     fn number_thread(&mut self) -> Result<(), CallError> {
-        let Some(timed) = &self.timed else { return Ok(()) };
-        perf::switch(timed, ENABLE)?;
-        stop_virtual_timer()?;
-        perf::switch(timed, DISABLE)?;
+        perf::switch(&self.timed[0], ENABLE)?;
+        set(&self.timer)?;
+        perf::switch(&self.timed[0], DISABLE)?;
         let thread = &mut self.thread;
         self.ring.take(&mut |record, body| {
             if let Some(raw) = Raw::parse(body).filter(|_| record == RECORD_SAMPLE) {
@@ -151,22 +157,29 @@ impl Tracepoints {
         Ok(())
     }
 
-    /// Times a system call with an event and without, alternately; none where the kernel lacks its tracepoint.
-    pub fn cost(&mut self, mut now: impl FnMut() -> Nanos) -> Option<EventCost> {
-        let timed = self.timed.as_ref()?;
+    /// Times a system call with no event, with one and with two, by turns.
+    ///
+    /// # Errors
+    /// Those of ioctl(2) and of timerfd_settime(2).
+    pub fn cost(&mut self, mut now: impl FnMut() -> Nanos) -> Result<EventCost, CallError> {
         let mut cost = EventCost { calls: CALLS, ..EventCost::default() };
-        for batch in 0..BATCHES * 2 {
-            let enabled = batch % 2 == 0;
-            perf::switch(timed, if enabled { ENABLE } else { DISABLE }).ok()?;
-            let begun = now();
-            for _ in 0..CALLS {
-                stop_virtual_timer().ok()?;
+        for _ in 0..BATCHES {
+            for (count, batches) in [&mut cost.none, &mut cost.one, &mut cost.two].into_iter().enumerate() {
+                for (at, event) in self.timed.iter().enumerate() {
+                    perf::switch(event, if at < count { ENABLE } else { DISABLE })?;
+                }
+                // The first call after a change is dearer.
+                set(&self.timer)?;
+                let begun = now();
+                for _ in 0..CALLS {
+                    set(&self.timer)?;
+                }
+                batches.push(Nanos::new(now().get() - begun.get()));
             }
-            let elapsed = Nanos::new(now().get() - begun.get());
-            if enabled { cost.with.push(elapsed) } else { cost.without.push(elapsed) }
         }
+        self.timed.iter().try_for_each(|event| perf::switch(event, DISABLE))?;
         self.ring.take(&mut |_, _| ());
-        Some(cost)
+        Ok(cost)
     }
 
     /// From now on events are kept.
@@ -198,11 +211,15 @@ impl Tracepoints {
     }
 }
 
-/// A system call that does nothing else: a timer that does not run is stopped.
-fn stop_virtual_timer() -> Result<(), CallError> {
-    // SAFETY: zeroes are a timer that is not armed.
-    let none: libc::itimerval = unsafe { std::mem::zeroed() };
-    // SAFETY: valid to read; nothing is written.
-    let done = unsafe { libc::setitimer(libc::ITIMER_VIRTUAL, &raw const none, std::ptr::null_mut()) };
-    check("setitimer", done).map(drop)
+/// A timer.
+fn timer() -> Result<OwnedFd, CallError> {
+    let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC);
+    timer.map_err(named("timerfd_create"))
+}
+
+/// Sets it far ahead.
+fn set(timer: &OwnedFd) -> Result<(), CallError> {
+    let far = Timespec { tv_sec: FAR, tv_nsec: 0 };
+    let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: far };
+    rustix::time::timerfd_settime(timer, TimerfdTimerFlags::empty(), &once).map_err(named("timerfd_settime")).map(drop)
 }

@@ -3,7 +3,7 @@
 use super::Page;
 use crate::json_object;
 use crate::reason;
-use tickmark_analysis::noise::{Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise, Taker, Witness, WitnessedGap};
+use tickmark_analysis::noise::{Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise, RecordingCost, Taker, Witness, WitnessedGap};
 use tickmark_analysis::noise::Cause as EventCause;
 use tickmark_analysis::report::Header;
 use tickmark_analysis::what_if::{Clocked, WhatIf};
@@ -90,8 +90,15 @@ json_object! {
         events_dropped: u64 = of.events.1,
         /// Tracepoints that the kernel refused.
         refused: Vec<String> = of.refused.clone(),
-        event_cost: Option<f64> = of.event_cost.map(|[_, cost, _]| cost),
-        event_cost_interval: Option<[f64; 2]> = of.event_cost.map(|[low, _, high]| [low, high]),
+        event_cost: Option<RecordingPage> = of.event_cost.map(|cost| RecordingPage::new(&cost)),
+    }
+
+    /// What recording an event costs: the first since the kernel was entered, and each further one, with 95 % intervals.
+    struct RecordingPage(of: &RecordingCost) {
+        first: f64 = of.first[1],
+        first_interval: [f64; 2] = [of.first[0], of.first[2]],
+        further: f64 = of.further[1],
+        further_interval: [f64; 2] = [of.further[0], of.further[2]],
     }
 
     struct TakerPage(taker: &Taker, of: &Witness) {

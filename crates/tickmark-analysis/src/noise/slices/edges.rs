@@ -48,7 +48,7 @@ impl Slices {
     fn take(&mut self, from: usize, gap: usize, start: f64, length: f64) {
         self.occurrences[from].own -= length;
         let outside =
-            Occurrence { cause: Cause::Outside, gap, start, own: length, events: 0, woken_by: None };
+            Occurrence { cause: Cause::Outside, gap, start, own: length, events: 0, entries: 0, woken_by: None };
         self.occurrences.push(outside);
     }
 }

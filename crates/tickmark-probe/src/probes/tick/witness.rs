@@ -54,17 +54,17 @@ fn watch<C: Clock>(
 ) -> Result<(), ProbeError> {
     let mut events = Tracepoints::open(cpu, budget.time, stamps)?;
     let scale = budget.gauge.scale;
-    let cost = events.cost(|| Nanos::new(scale.nanos(clock.now()) as i64));
+    let cost = events.cost(|| Nanos::new(scale.nanos(clock.now()) as i64))?;
     let mut meter = SystemMeter::new(&[]);
     let before = meter.reading();
-    let (mut first, mut begun) = (pair(clock, &events), Ok(()));
-    let Spun { mut trace, origin, scale } = spin(clock, budget, cpu, false, &mut || {
-        first = pair(clock, &events);
-        begun = events.begin();
+    let first = pair(clock, &events);
+    let mut switched = Ok(());
+    let Spun { mut trace, origin, scale } = spin(clock, budget, cpu, false, &mut |begins| {
+        let done = if begins { events.begin() } else { events.end() };
+        switched = switched.and(done);
     });
-    events.end()?;
     let last = pair(clock, &events);
-    begun?;
+    switched?;
     let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
     let rate = (last.1 - first.1) as f64 / (last.0 - first.0).max(1) as f64;
     let axis = |stamp: i64| {
@@ -74,7 +74,7 @@ fn watch<C: Clock>(
     let clock =
         if stamps == libc::CLOCK_MONOTONIC_RAW { "CLOCK_MONOTONIC_RAW" } else { "CLOCK_MONOTONIC" }.to_owned();
     let origin = Nanos::new(first.0 + ((origin as i64 - first.1 as i64) as f64 / rate).round() as i64);
-    let events = KernelEvents { cost, clock, origin, ..events.take(axis)? };
+    let events = KernelEvents { cost: Some(cost), clock, origin, ..events.take(axis)? };
     trace.events = Some(Box::new(events));
     sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
     Ok(())
