@@ -238,11 +238,9 @@ fn notes(noise: &Noise) -> Vec<String> {
         )),
     }
     notes.extend(not_asked(noise));
-    notes.extend(match &noise.witness {
-        Some(Err(why)) => Some(format!("The kernel's own events were not recorded: {why}.")),
-        None => Some("Root (or CAP_PERFMON) can have each gap named by the kernel's own events: sudo tickmark tick.".to_owned()),
-        Some(Ok(_)) => None,
-    });
+    if let Some(Err(why)) = &noise.witness {
+        notes.push(format!("The kernel's own events, which name every gap, were not recorded: {why}."));
+    }
     notes
 }
 

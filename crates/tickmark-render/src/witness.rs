@@ -64,9 +64,7 @@ pub(crate) fn tables(witness: &Witness) -> String {
     let of = |taker: &Taker| (what(&taker.cause), taker.over_time.clone());
     out += &heat(seconds, std::iter::once(all).chain(witness.takers.iter().take(HEATED).map(of)).collect());
     let _ = writeln!(out, "\n{HEADING}Longest{HEADING:#}");
-    let row = |gap: &WitnessedGap| {
-        vec![format!("at {:.6} s", gap.start / 1e9), time(gap.length), parts(gap)]
-    };
+    let row = |gap: &WitnessedGap| vec![format!("at {:.6} s", gap.start / 1e9), time(gap.length), parts(gap)];
     for line in lines(witness.longest().into_iter().map(row), [0, 1]) {
         let _ = writeln!(out, "  {}", wrapped(&line, 2).join("\n").trim_start());
     }
@@ -122,7 +120,8 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
     ];
     if let Some(cost) = witness.event_cost {
         let own = witness.own().map_or(0.0, |[_, own, _]| own);
-        let between = |[low, cost, high]: [f64; 3]| format!("{} ({} to {})", time(cost), time(low), time(high));
+        let between =
+            |[low, cost, high]: [f64; 3]| format!("{} ({} to {})", time(cost), time(low), time(high));
         notes.push(format!(
             "Recording the first event of an interruption takes {} here, each further one {} (95 %). It is subtracted from the shares of the CPU and not from \
              the times of each: {} of the CPU for {}. Lost without recording: {}; with: {}; with, less its cost: {}.",

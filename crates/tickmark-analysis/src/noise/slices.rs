@@ -176,7 +176,8 @@ impl<'a> Walk<'a> {
             self.event += 1;
         }
         if self.event > first {
-            let edge = |event: usize, length: f64| Edge { gap, tracepoint: self.events.tracepoint[event], length };
+            let edge =
+                |event: usize, length: f64| Edge { gap, tracepoint: self.events.tracepoint[event], length };
             let (way_in, way_out) = (self.time(first) - start, end - self.time(self.event - 1));
             let edges = (edge(first, way_in.max(0.0)), edge(self.event - 1, way_out.max(0.0)));
             self.ways_in.push(edges.0);

@@ -57,13 +57,14 @@ pub struct RecordingCost {
 
 impl RecordingCost {
     /// Medians over batches of the difference between one event and none, and between two and one; none where there are no batches.
-    fn new<'a>(costs: impl Iterator<Item = &'a EventCost> + Clone) -> Option<Self> {
+    fn new(costs: &[&EventCost]) -> Option<Self> {
         let between = |of: fn(&EventCost) -> [&[Nanos]; 2]| {
-            let one = |cost: &'a EventCost| {
+            let mut all = Vec::new();
+            for cost in costs {
                 let ([less, more], calls) = (of(cost), f64::from(cost.calls.max(1)));
-                less.iter().zip(more).map(move |(less, more)| (more.as_f64() - less.as_f64()) / calls)
-            };
-            let all: Vec<f64> = costs.clone().flat_map(one).take(BATCHES).collect();
+                all.extend(less.iter().zip(more).map(|(less, more)| (more.as_f64() - less.as_f64()) / calls));
+            }
+            all.truncate(BATCHES);
             median_of_runs(&all).map(|cost| [cost.interval.low, cost.point, cost.interval.high])
         };
         Some(Self {
@@ -160,8 +161,8 @@ struct Run {
 
 impl Run {
     /// None where the trace is damaged or has no events.
-    fn from_trace(trace: GapTrace, cpu: u32, steal: Option<f64>) -> Option<Self> {
-        let columns = gaps_of(&trace)?;
+    fn from_trace(trace: &GapTrace, cpu: u32, steal: Option<f64>) -> Option<Self> {
+        let columns = gaps_of(trace)?;
         let events = trace.events.as_deref()?;
         let known = events.time.len() == events.tracepoint.len() && events.time.len() == events.subject.len();
         if !known || !events.time.is_sorted() || trace.span.get() <= 0 {
@@ -191,8 +192,7 @@ impl Run {
 /// What the witness saw in all its runs, as if they had been one; none where there are no such runs. Else the reason why it saw nothing.
 #[must_use]
 pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness, String>> {
-    let mut planned =
-        recording.runs.iter().filter(|run| run.planned.probe.as_str() == WITNESS).peekable();
+    let mut planned = recording.runs.iter().filter(|run| run.planned.probe.as_str() == WITNESS).peekable();
     planned.peek()?;
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
     let (mut runs, mut why) = (Vec::new(), None);
@@ -203,12 +203,12 @@ pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness,
                 runs.extend(observed.filter_map(|observed| match observed.observations {
                     Observations::Gaps(trace) => {
                         let steal = observed.segments.iter().map(|segment| Some(segment.steal?.as_f64()));
-                        Run::from_trace(trace, cpu, steal.sum())
+                        Run::from_trace(&trace, cpu, steal.sum())
                     }
                     _ => None,
                 }));
             }
-            status => why = why.or_else(|| status.reason().map(|reason| reason.to_string())),
+            status => why = why.or_else(|| status.reason().map(ToString::to_string)),
         }
     }
     Some(if runs.is_empty() {
@@ -220,7 +220,8 @@ pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness,
 
 /// Runs one after the other, as if they had been one.
 fn joined(runs: Vec<Run>) -> Witness {
-    let cost = RecordingCost::new(runs.iter().filter_map(|run| run.events.cost.as_ref()));
+    let cost =
+        RecordingCost::new(&runs.iter().filter_map(|run| run.events.cost.as_ref()).collect::<Vec<_>>());
     let (mut span, mut gaps, mut occurrences) = (0.0, Vec::new(), Vec::new());
     let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0, Vec::new());
     let (mut steal, mut outside_gaps) = (Some(0.0), 0);
@@ -252,8 +253,7 @@ fn joined(runs: Vec<Run>) -> Witness {
     for one in &occurrences {
         by_cause.entry(&one.cause).or_default().push(one);
     }
-    let mut takers: Vec<Taker> =
-        by_cause.into_iter().map(|(cause, own)| taker(cause, &own, span)).collect();
+    let mut takers: Vec<Taker> = by_cause.into_iter().map(|(cause, own)| taker(cause, &own, span)).collect();
     takers.retain(|taker| taker.total > 0.0);
     takers.sort_by(|a, b| b.total.total_cmp(&a.total));
     let total = |cause: &Cause| {

@@ -69,13 +69,7 @@ struct Spun {
 }
 
 /// Spins; `counters` reads those of the kernel after some gaps, `around` is called just before the loop with true and after it with false.
-fn spin<C: Clock>(
-    clock: C,
-    budget: &Budget,
-    cpu: u32,
-    counters: bool,
-    around: &mut dyn FnMut(bool),
-) -> Spun {
+fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32, counters: bool, around: &mut dyn FnMut(bool)) -> Spun {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
     let length = ticks(budget.time);

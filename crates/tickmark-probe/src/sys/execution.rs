@@ -5,8 +5,8 @@
 
 mod running;
 
-use super::usage::{CpuBooks, all_cpu_times};
 use super::perf::{DISABLED, ENABLE_ON_EXEC, EventRequest, INHERIT};
+use super::usage::{CpuBooks, all_cpu_times};
 use super::{CallError, cgroup, exec, limits, named};
 use crate::meter::{Meter, SystemMeter};
 use running::Running;

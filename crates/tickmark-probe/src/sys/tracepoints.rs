@@ -5,13 +5,13 @@ mod decoded;
 mod kinds;
 mod symbols;
 
-use decoded::Raw;
 use super::perf::RECORD_SAMPLE;
 use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, Ring, TRACEPOINT};
 use super::tracefs::Tracefs;
 use super::{CallError, clock, named};
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use decoded::Raw;
 use kinds::Kind;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::os::fd::{AsRawFd, OwnedFd};
 use tickmark_wire::{EventCost, Nanos};
 
@@ -221,5 +221,7 @@ fn timer() -> Result<OwnedFd, CallError> {
 fn set(timer: &OwnedFd) -> Result<(), CallError> {
     let far = Timespec { tv_sec: FAR, tv_nsec: 0 };
     let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: far };
-    rustix::time::timerfd_settime(timer, TimerfdTimerFlags::empty(), &once).map_err(named("timerfd_settime")).map(drop)
+    rustix::time::timerfd_settime(timer, TimerfdTimerFlags::empty(), &once)
+        .map_err(named("timerfd_settime"))
+        .map(drop)
 }

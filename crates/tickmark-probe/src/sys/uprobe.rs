@@ -7,8 +7,9 @@ pub use places::{Places, put_away};
 
 use super::CallError;
 use super::perf::{
-    self, DISABLE, DISABLED, DUMMY, ENABLE, ENABLE_ON_EXEC, EventRequest, INHERIT, RECORD_LOST, RECORD_SAMPLE, Ring,
-    SAMPLE_ID, SAMPLE_REGS_USER, SAMPLE_STACK_USER, SAMPLE_TID, SOFTWARE, TRACEPOINT, value, word,
+    self, DISABLE, DISABLED, DUMMY, ENABLE, ENABLE_ON_EXEC, EventRequest, INHERIT, RECORD_LOST,
+    RECORD_SAMPLE, Ring, SAMPLE_ID, SAMPLE_REGS_USER, SAMPLE_STACK_USER, SAMPLE_TID, SOFTWARE, TRACEPOINT,
+    value, word,
 };
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -3,8 +3,10 @@
 use super::Page;
 use crate::json_object;
 use crate::reason;
-use tickmark_analysis::noise::{Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise, RecordingCost, Taker, Witness, WitnessedGap};
 use tickmark_analysis::noise::Cause as EventCause;
+use tickmark_analysis::noise::{
+    Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise, RecordingCost, Taker, Witness, WitnessedGap,
+};
 use tickmark_analysis::report::Header;
 use tickmark_analysis::what_if::{Clocked, WhatIf};
 use tickmark_stats::tick::Train;

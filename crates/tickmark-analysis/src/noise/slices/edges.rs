@@ -47,8 +47,15 @@ impl Slices {
     /// Gives time of an occurrence to what is outside.
     fn take(&mut self, from: usize, gap: usize, start: f64, length: f64) {
         self.occurrences[from].own -= length;
-        let outside =
-            Occurrence { cause: Cause::Outside, gap, start, own: length, events: 0, entries: 0, woken_by: None };
+        let outside = Occurrence {
+            cause: Cause::Outside,
+            gap,
+            start,
+            own: length,
+            events: 0,
+            entries: 0,
+            woken_by: None,
+        };
         self.occurrences.push(outside);
     }
 }
@@ -60,7 +67,8 @@ fn excesses(edges: &[Edge]) -> Vec<(Edge, f64)> {
         by_event.entry(edge.tracepoint).or_default().push(edge.length);
     }
     let all = median(edges.iter().map(|edge| edge.length)).unwrap_or(0.0);
-    let of = |own: &Vec<f64>| if own.len() < FEWEST { all } else { median(own.iter().copied()).unwrap_or(all) };
+    let of =
+        |own: &Vec<f64>| if own.len() < FEWEST { all } else { median(own.iter().copied()).unwrap_or(all) };
     let usual: BTreeMap<u32, f64> = by_event.iter().map(|(event, own)| (*event, of(own))).collect();
     let excess = |edge: &Edge| {
         let usual = usual.get(&edge.tracepoint).copied().unwrap_or(all);

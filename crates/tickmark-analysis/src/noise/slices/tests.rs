@@ -48,8 +48,7 @@ impl Written {
     /// Causes of the parts of gaps, with their lengths.
     fn cut(&self, gaps: &[(f64, f64)]) -> Vec<Vec<(String, f64)>> {
         let slices = self.slices(gaps);
-        let part =
-            |slice: &Slice| (slices.occurrences[slice.occurrence].cause.words(), slice.length);
+        let part = |slice: &Slice| (slices.occurrences[slice.occurrence].cause.words(), slice.length);
         slices.gaps.iter().map(|parts| parts.iter().map(part).collect()).collect()
     }
 
@@ -183,9 +182,12 @@ fn a_cpu_that_was_held_back_before_its_interrupt_is_outside() {
 
 #[test]
 fn faults_and_non_maskable_interrupts_have_their_time() {
-    let mut written = Written::new()
-        .event(1_000, "exceptions/page_fault_user", "", None)
-        .event(1_400, "nmi/nmi_handler", "perf_event_nmi_handler", None);
+    let mut written = Written::new().event(1_000, "exceptions/page_fault_user", "", None).event(
+        1_400,
+        "nmi/nmi_handler",
+        "perf_event_nmi_handler",
+        None,
+    );
     written.0.lasted.push((1, Nanos::new(150)));
     let expected = [("page fault", 450.0), ("NMI perf_event_nmi_handler", 150.0), ("page fault", 300.0)];
     assert_eq!(written.cut(&[(800.0, 900.0)]), [parts(&expected)]);
@@ -193,9 +195,12 @@ fn faults_and_non_maskable_interrupts_have_their_time() {
 
 #[test]
 fn a_turn_of_nobody_is_idle_and_damage_is_no_panic() {
-    let written = Written::new()
-        .event(1_000, "sched/sched_switch", "swapper/0", Some(0))
-        .event(9_000, "sched/sched_switch", "tickmark", Some(LOOP));
+    let written = Written::new().event(1_000, "sched/sched_switch", "swapper/0", Some(0)).event(
+        9_000,
+        "sched/sched_switch",
+        "tickmark",
+        Some(LOOP),
+    );
     assert_eq!(written.cut(&[(900.0, 8_200.0)]), [parts(&[("idle", 8_200.0)])]);
     let mut damaged = Written::new().tick(1_000).event(3_000, "irq/softirq_exit", "RCU", None);
     damaged.0.tracepoint[0] = 99;

@@ -39,8 +39,12 @@ pub(super) const WITNESS: Probe = Probe {
 /// Why there is no witness, with what would help.
 fn reason(error: &CallError) -> String {
     match error.errno {
-        libc::EPERM | libc::EACCES => format!("{error}: root or CAP_PERFMON may open the kernel's tracepoints"),
-        libc::ENOENT | libc::ENODEV => format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)"),
+        libc::EPERM | libc::EACCES => {
+            format!("{error}; run it as root (sudo tickmark tick), or with CAP_PERFMON and tracefs mounted")
+        }
+        libc::ENOENT | libc::ENODEV => {
+            format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)")
+        }
         _ => error.to_string(),
     }
 }
@@ -71,8 +75,8 @@ fn watch<C: Clock>(
         let ticks = (first.1 as i64 - origin as i64) as f64 + (stamp - first.0) as f64 * rate;
         Nanos::new((ticks * 1e9 / scale.frequency()).round() as i64)
     };
-    let clock =
-        if stamps == libc::CLOCK_MONOTONIC_RAW { "CLOCK_MONOTONIC_RAW" } else { "CLOCK_MONOTONIC" }.to_owned();
+    let clock = if stamps == libc::CLOCK_MONOTONIC_RAW { "CLOCK_MONOTONIC_RAW" } else { "CLOCK_MONOTONIC" }
+        .to_owned();
     let origin = Nanos::new(first.0 + ((origin as i64 - first.1 as i64) as f64 / rate).round() as i64);
     let events = KernelEvents { cost: Some(cost), clock, origin, ..events.take(axis)? };
     trace.events = Some(Box::new(events));

@@ -28,7 +28,11 @@ impl Ring {
         // SAFETY: a new mapping, of a length that the kernel checks.
         let at =
             unsafe { libc::mmap(std::ptr::null_mut(), length, both, libc::MAP_SHARED, event.as_raw_fd(), 0) };
-        if at == libc::MAP_FAILED { Err(CallError::last("mmap")) } else { Ok(Self { at: at.cast(), header, size }) }
+        if at == libc::MAP_FAILED {
+            Err(CallError::last("mmap"))
+        } else {
+            Ok(Self { at: at.cast(), header, size })
+        }
     }
 
     /// A word of the header.

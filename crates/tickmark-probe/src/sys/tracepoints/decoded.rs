@@ -84,7 +84,7 @@ impl Subjects {
         })
     }
 
-    fn from_record(&mut self, kind: &Kind, raw: &Raw<'_>) -> Option<u32> {
+    fn intern(&mut self, kind: &Kind, raw: &Raw<'_>) -> Option<u32> {
         Some(match kind.subject {
             Subject::None => self.add(Key::Nothing, String::new),
             Subject::Device(irq, name) => {
@@ -159,7 +159,7 @@ impl Tracepoints {
             let Some((raw, at)) = raw.and_then(|raw| Some((raw, *by_id.get(&raw.id)?))) else { return };
             kept += 1;
             let kind = &opened[at].kind;
-            let Some(subject) = subjects.from_record(kind, &raw) else { return };
+            let Some(subject) = subjects.intern(kind, &raw) else { return };
             if at == 0 {
                 let by = subjects.add(Key::Task(raw.thread()), String::new);
                 push_waking(&mut events, axis(raw.time), cpu, subject, by);
@@ -176,7 +176,7 @@ impl Tracepoints {
             ring.take(&mut |record, body| {
                 let raw = if record == RECORD_SAMPLE { Raw::parse(body) } else { None };
                 let Some(raw) = raw else { return };
-                let Some(subject) = subjects.from_record(&opened[0].kind, &raw) else { return };
+                let Some(subject) = subjects.intern(&opened[0].kind, &raw) else { return };
                 let by = subjects.add(Key::Task(raw.thread()), String::new);
                 push_waking(&mut events, axis(raw.time), *cpu, subject, by);
             });
@@ -221,8 +221,8 @@ mod tests {
             lasted: None,
         };
         let mut subjects = Subjects::default();
-        let first = subjects.from_record(&kind, &raw);
-        assert_eq!((first, subjects.from_record(&kind, &raw)), (Some(0), Some(0)));
+        let first = subjects.intern(&kind, &raw);
+        assert_eq!((first, subjects.intern(&kind, &raw)), (Some(0), Some(0)));
         let all = subjects.finish();
         assert_eq!((all[0].name.as_str(), all[0].id, all.len()), ("virtio-0", Some(36), 1));
         // Cut short.

@@ -11,7 +11,9 @@ pub(super) fn symbols(addresses: &[u64]) -> BTreeMap<u64, String> {
     let mut names = BTreeMap::new();
     for line in BufReader::new(file).lines().map_while(Result::ok) {
         let mut words = line.split_whitespace();
-        let (Some(address), Some(_), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
+        let (Some(address), Some(_), Some(name)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
         let Ok(address) = u64::from_str_radix(address, 16) else { continue };
         // A function has several names where two are the same: the first one that is no alias of a patch.
         if address > 0 && sorted.binary_search(&address).is_ok() && !name.starts_with("__pfx_") {

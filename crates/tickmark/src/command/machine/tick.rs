@@ -98,12 +98,14 @@ fn measure(
     let mut offers = selection::select(&select)?;
     offers.retain(|offer| offer.probe.as_str() == names::TICK);
     // One run where it ends at a gap: the next would begin another trace.
-    let has_witness = on.is_none() && options.duration >= SHORTEST && tracepoints::available(0).is_ok();
+    // What is refused says why in the recording, and takes no time of the loop's.
+    let asks = on.is_none() && options.duration >= SHORTEST;
+    let records = asks && tracepoints::available(0).is_ok();
     let (pair, duration) =
-        if has_witness { (PAIR, Nanos::new(options.duration.get() / 2)) } else { (RUN, options.duration) };
+        if records { (PAIR, Nanos::new(options.duration.get() / 2)) } else { (RUN, options.duration) };
     let runs = if on.is_some() { 1 } else { options.duration.get().div_euclid(pair.get() + 1) + 1 };
     let runs = u32::try_from(runs).unwrap_or(u32::MAX);
-    if has_witness {
+    if asks {
         let millis = duration.get() / i64::from(runs) / 1_000_000;
         offers.extend(selection::select(&[format!("{}:ms={millis}", names::WITNESS)])?);
     }
