@@ -56,7 +56,9 @@ pub fn text(noise: &Noise) -> String {
     }
     out.push('\n');
     out += &witness.map_or_else(|| tables(noise), witness::tables);
-    for note in witness.map_or_else(|| notes(noise), |own| witness::notes(own, noise.lost() / noise.span)) {
+    for note in
+        witness.map_or_else(|| notes(noise), |own| witness::notes(own, noise.cpu, noise.lost() / noise.span))
+    {
         let _ = writeln!(out, "\n{}", wrapped(&note, 0).join("\n"));
     }
     out

@@ -12,6 +12,9 @@ const ROWS: usize = 16;
 const HEATED: usize = 5;
 /// Parts of a gap that are told, the longest.
 const PARTS: usize = 4;
+/// Causes of which is said what would keep them away: those of so much of the lost time.
+const REMEDIES: usize = 3;
+const LARGE: f64 = 0.1;
 
 /// What was found, in a line or two.
 pub(crate) fn summary(witness: &Witness) -> String {
@@ -111,13 +114,46 @@ fn what(cause: &Cause) -> String {
     }
 }
 
-/// How the names came about, and what recording cost.
-pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
-    let mut notes = vec![
+/// What keeps a cause from this CPU, where something does.
+fn remedy(cause: &Cause, cpu: u32) -> Option<String> {
+    let queues = "leave the CPU out of /sys/devices/virtual/workqueue/cpumask (unbound queues)";
+    let text = match cause {
+        Cause::Tick => format!("nohz_full={cpu} on the kernel's command line stops it while one task runs"),
+        Cause::Device { number, .. } => {
+            format!("write other CPUs into /proc/irq/{number}/smp_affinity_list")
+        }
+        Cause::SoftInterrupt(name) if name.starts_with("NET") => {
+            "move the interrupts of the network device, and rps_cpus of its queues, to other CPUs".to_owned()
+        }
+        Cause::SoftInterrupt(name) if name == "RCU" => format!("rcu_nocbs={cpu} on the kernel's command line"),
+        Cause::Work(_) => queues.to_owned(),
+        Cause::Task { name, .. } if name.starts_with("kworker") => queues.to_owned(),
+        Cause::Task { name, thread, .. } => {
+            format!("taskset -pc OTHERS {thread}, or a cpuset, keeps {name} on other CPUs where it may move")
+        }
+        Cause::TlbFlush => "threads of its process on other CPUs unmap memory; keep them apart".to_owned(),
+        Cause::Outside => "on a guest give the virtual CPU one of the host's for itself; on metal look at the firmware's settings (SMI)".to_owned(),
+        _ => return None,
+    };
+    Some(text)
+}
+
+/// What would keep the largest causes away.
+fn remedies(witness: &Witness, cpu: u32) -> Option<String> {
+    let large = witness.takers.iter().take(REMEDIES).filter(|taker| taker.total > LARGE * witness.lost);
+    let one = |taker: &Taker| Some(format!("{}: {}", what(&taker.cause), remedy(&taker.cause, cpu)?));
+    let all: Vec<String> = large.filter_map(one).collect();
+    (!all.is_empty()).then(|| format!("To lose less: {}.", all.join("; ")))
+}
+
+/// How the names came about, and what recording cost; `without` is the share that is lost without it.
+pub(crate) fn notes(witness: &Witness, cpu: u32, without: f64) -> Vec<String> {
+    let mut notes: Vec<String> = remedies(witness, cpu).into_iter().collect();
+    notes.push(
         "Names come from the kernel's tracepoints, recorded on this CPU; each time is the cause's own, without what interrupted it. \
          Nothing of this kernel ran: no event was recorded; on a guest that is the hypervisor, else firmware (SMI) or the processor itself."
             .to_owned(),
-    ];
+    );
     if let Some(cost) = witness.event_cost {
         let own = witness.own().map_or(0.0, |[_, own, _]| own);
         let between =

@@ -121,8 +121,8 @@ Examples:
   tickmark timers --of last --format json                a recording again";
 
 pub(super) const TICK_EXAMPLES: &str = "\
-A loop reads the clock without pause; every gap is an interruption. Its name comes from the kernel's counters, read after one gap in three,
-and from the trains of gaps that recur.
+A loop reads the clock without pause; every gap is an interruption. As root its name comes from the kernel's own tracepoints, which are
+recorded in half of the time; else from the kernel's counters, read after one gap in three, and from the trains of gaps that recur.
 
 Examples:
   tickmark tick                                   the quietest CPU, 5 s
@@ -130,7 +130,7 @@ Examples:
   tickmark tick --priority fifo:50                without other tasks
   tickmark tick --hz-what-if 100,300,1000         what those rates would cost on this machine
   tickmark tick --hz-what-if 100,1000 --mhz 50,400   and on a slower processor
-  tickmark tick --duration 2h                     in runs of 10 s; Ctrl-C keeps those that are done
+  tickmark tick --duration 2h                     in runs of 10 s at most; Ctrl-C keeps those that are done
   tickmark tick --duration 1h --on-threshold 500us trace          stop the kernel's tracer at such a gap (exit code 3)
   tickmark tick --duration 1h --on-threshold 1ms 'shell:ps aux > during'
   tickmark tick --of last --format json           a recording again";
@@ -165,5 +165,5 @@ Examples:
   tickmark export last --format csv > runs.csv           a row for each metric and run
   tickmark export last --format csv --raw > batches.csv  a row for each observation
   tickmark export last --format json
-  tickmark export last --format perfetto > trace.json    the gaps of `tickmark tick`, each with its name
+  tickmark export last --format perfetto > trace.json    the gaps of `tickmark tick`, with what ran in each
   tickmark export last --format hdr > gaps.hlog          their lengths, a histogram a second; or the wake-ups of `tickmark timers`, a run each";
