@@ -127,6 +127,12 @@ pub fn table<'a>(cpus: impl Iterator<Item = &'a Noise> + Clone) -> String {
     let seconds = cpus.clone().map(|noise| noise.span / 1e9).fold(0.0, f64::max);
     let named = cpus.clone().map(|noise| (format!("CPU {}", noise.cpu), noise.over_time.clone())).collect();
     out += &heat(seconds, named);
+    for noise in cpus.clone() {
+        if let Some(Ok(own)) = &noise.witness {
+            let line = format!("CPU {} by the kernel's events: {}", noise.cpu, witness::largest(own));
+            let _ = writeln!(out, "\n{}", wrapped(&line, 0).join("\n"));
+        }
+    }
     // The header says it of the first.
     for noise in cpus.skip(1) {
         if !noise.changed.is_empty() {

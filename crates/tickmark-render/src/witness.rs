@@ -114,6 +114,14 @@ fn what(cause: &Cause) -> String {
     }
 }
 
+/// The largest causes with their shares, in a line.
+pub(crate) fn largest(witness: &Witness) -> String {
+    let one = |taker: &Taker| {
+        format!("{} {}", what(&taker.cause), share(taker.net(witness.event_cost) / witness.span))
+    };
+    witness.takers.iter().take(HEATED).map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// What keeps a cause from this CPU, where something does.
 fn remedy(cause: &Cause, cpu: u32) -> Option<String> {
     let queues = "leave the CPU out of /sys/devices/virtual/workqueue/cpumask (unbound queues)";
