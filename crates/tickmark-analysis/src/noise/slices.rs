@@ -5,7 +5,7 @@ mod edges;
 use super::cause::Cause;
 use edges::Edge;
 use std::collections::BTreeMap;
-use tickmark_wire::{EventSubject, KernelEvents};
+use tickmark_wire::{EventSubject, KernelEvents, Nanos};
 
 /// An event belongs to a gap that begins after it by so much, or ended before it, ns: both clocks are one counter, whose readings are
 /// matched to some ten nanoseconds.
@@ -74,6 +74,13 @@ impl Step {
     }
 }
 
+/// Indices of times, ascending: each CPU's wakings are together.
+fn in_order(times: &[Nanos]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..times.len()).collect();
+    order.sort_by_key(|at| times[*at]);
+    order
+}
+
 /// Cause of a frame that a tracepoint of this layer opens.
 fn cause(layer: &str, subject: &EventSubject) -> Cause {
     let name = || subject.name.clone();
@@ -89,6 +96,8 @@ fn cause(layer: &str, subject: &EventSubject) -> Cause {
     }
 }
 
+/// An interrupt whose end the kernel lets nobody record: above other things its time is theirs.
+const ENDLESS: &str = "irq_vectors/irq_work";
 /// Functions that another CPU has called to have addresses forgotten.
 const FLUSHES: [&str; 2] = ["flush_tlb_func", "flush_tlb_func_remote"];
 
@@ -104,8 +113,9 @@ pub(super) struct Walk<'a> {
     events: &'a KernelEvents,
     steps: Vec<Step>,
     own_cpu: u32,
-    /// Next event and next waking.
+    /// Next event; wakings in the order of time, and the next of them.
     event: usize,
+    wakings: Vec<usize>,
     waking: usize,
     /// Frames of each task that has some, and the task that is on the CPU; none is the loop's thread.
     stacks: BTreeMap<u32, Vec<Frame>>,
@@ -129,6 +139,7 @@ impl<'a> Walk<'a> {
             steps: events.tracepoints.iter().map(|name| Step::of_tracepoint(name)).collect(),
             own_cpu,
             event: 0,
+            wakings: in_order(&events.wakings.time),
             waking: 0,
             stacks: BTreeMap::new(),
             stack: Vec::new(),
@@ -229,6 +240,12 @@ impl<'a> Walk<'a> {
             self.add(slices, before, *at, time);
         }
         let own = match &step {
+            Step::Enter(layer) if layer == ENDLESS => {
+                if before.is_none() || self.task.is_none() && self.stack.is_empty() {
+                    self.last = Some(self.begin(cause(layer, subject), gap, time));
+                }
+                self.top()
+            }
             Step::Enter(layer) => {
                 let occurrence = self.enter(cause(layer, subject), gap, time);
                 self.stack.push(Frame { layer: layer.clone(), occurrence });
@@ -238,7 +255,8 @@ impl<'a> Walk<'a> {
                 let at = self.stack.iter().rposition(|frame| frame.layer == *layer);
                 let ended = at.map(|at| self.stack.split_off(at)[0].occurrence);
                 self.last = ended.or(self.last);
-                ended
+                // What began before the events did ends without a beginning.
+                ended.or(before)
             }
             Step::Switch => Some(self.switch(subject, gap, time)),
             Step::Fault if self.task.is_none() && self.stack.is_empty() => {
@@ -343,8 +361,9 @@ impl<'a> Walk<'a> {
     /// Takes note of who wakes tasks, until a time.
     fn wake_until(&mut self, until: f64) {
         let (wakings, subjects) = (&self.events.wakings, &self.events.subjects);
-        while wakings.time.get(self.waking).is_some_and(|time| time.as_f64() <= until) {
-            let at = self.waking;
+        while let Some(at) = self.wakings.get(self.waking).copied()
+            && wakings.time[at].as_f64() <= until
+        {
             self.waking += 1;
             let of = |column: &[u32]| subjects.get(*column.get(at)? as usize);
             let (Some(task), Some(by)) = (of(&wakings.task), of(&wakings.by)) else { continue };

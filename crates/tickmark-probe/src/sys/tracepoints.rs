@@ -24,11 +24,14 @@ const BATCHES: usize = 300;
 const FAR: i64 = 3_600;
 /// Wake-ups by other CPUs.
 const WAKING: &str = "sched/sched_waking";
-/// Bytes of records for each other CPU.
-const ELSEWHERE: usize = 1 << 17;
+/// Bytes of records for all other CPUs together.
+const ELSEWHERE: usize = 1 << 21;
 /// Bytes of records of the CPU for each second, and at most: 80,000 events a second at 56 to 100 bytes.
 const A_SECOND: usize = 1 << 23;
 const MOST: usize = 1 << 26;
+/// The part of the memory that all CPUs' records may take, as each may be watched at the same time; and the least of one.
+const PART: u64 = 64;
+const LEAST: usize = 1 << 17;
 
 /// A tracepoint that is open.
 #[derive(Debug)]
@@ -78,7 +81,8 @@ impl Tracepoints {
     /// EPERM or EACCES without root (CAP_PERFMON, perf_event_paranoid above -1), ENODEV or ENOENT without tracepoints.
     pub fn open(cpu: u32, time: Nanos, clock: libc::clockid_t) -> Result<Self, CallError> {
         let tracefs = Tracefs::open("events")?;
-        let size = (A_SECOND * (time.get() as usize / 1_000_000_000 + 1)).next_power_of_two().min(MOST);
+        let wanted = A_SECOND * (time.get() as usize / 1_000_000_000 + 1);
+        let size = wanted.min(share_of_memory()).clamp(LEAST, MOST);
         let request = |event: u64| EventRequest {
             kind: TRACEPOINT,
             event,
@@ -90,7 +94,7 @@ impl Tracepoints {
         // Wake-ups are needed for the ring, and every kernel with tracepoints has them.
         let waking = Kind::read(&tracefs, WAKING)?;
         let first = request(waking.number).open(-1, cpu as i32)?;
-        let ring = Ring::map(&first, size)?;
+        let ring = map(&first, size)?;
         let shared = first.as_raw_fd();
         let timed = |name: &str| {
             let event = request(tracefs.event(name)?).open(-1, cpu as i32)?;
@@ -145,13 +149,12 @@ impl Tracepoints {
     }
 
     fn open_elsewhere(&mut self, request: &EventRequest) -> Result<(), CallError> {
-        // SAFETY: asks for a number.
-        let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) }.max(0) as u32;
+        let cpus = cpus();
         for other in (0..cpus).filter(|other| *other != self.cpu) {
             // One that is offline wakes nobody.
             let Ok(event) = request.open(-1, other as i32) else { continue };
             perf::filter(&event, &format!("target_cpu == {}", self.cpu))?;
-            let ring = Ring::map(&event, ELSEWHERE)?;
+            let ring = map(&event, (ELSEWHERE / cpus as usize).min(LEAST))?;
             self.elsewhere.push((other, event, ring));
         }
         Ok(())
@@ -208,6 +211,33 @@ impl Tracepoints {
     #[must_use]
     pub fn now(&self) -> i64 {
         clock::read(self.clock).map_or(0, Nanos::get)
+    }
+}
+
+/// CPUs that this machine may have.
+fn cpus() -> u32 {
+    configured(libc::_SC_NPROCESSORS_CONF) as u32
+}
+
+fn configured(name: libc::c_int) -> usize {
+    // SAFETY: asks for a number.
+    unsafe { libc::sysconf(name) }.max(1) as usize
+}
+
+/// Bytes that the records of one CPU may take.
+fn share_of_memory() -> usize {
+    (rustix::system::sysinfo().totalram as u64 / PART / u64::from(cpus())) as usize
+}
+
+/// Maps records of about so many bytes, or of fewer where the user may not have as many (perf_event_mlock_kb).
+fn map(event: &OwnedFd, size: usize) -> Result<Ring, CallError> {
+    let page = configured(libc::_SC_PAGESIZE);
+    let mut size = (size.max(page) + 1).next_power_of_two() / 2;
+    loop {
+        match Ring::map(event, size) {
+            Err(CallError { errno: libc::EPERM, .. }) if size > page => size /= 2,
+            ring => return ring,
+        }
     }
 }
 

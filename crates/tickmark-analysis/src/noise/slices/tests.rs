@@ -135,6 +135,26 @@ fn a_task_has_its_name_its_work_and_who_woke_it() {
 }
 
 #[test]
+fn what_ends_without_a_beginning_is_counted_once() {
+    // Work that had begun before the events did, and an interrupt whose end nobody may record.
+    let written = Written::new()
+        .event(1_000, "sched/sched_switch", "kworker/0:1", Some(33))
+        .event(1_500, "workqueue/workqueue_execute_end", "old_work", None)
+        .event(2_000, "irq_vectors/irq_work_entry", "", None)
+        .event(3_000, "sched/sched_switch", "tickmark", Some(LOOP))
+        .event(9_000, "irq_vectors/irq_work_entry", "", None)
+        .waking(950, 1, ("kworker/0:1", 33), ("bash", 55))
+        .waking(8_000, 0, ("cat", 44), ("tickmark", LOOP))
+        .waking(900, 2, ("kworker/0:1", 33), ("make", 66));
+    let all = written.cut(&[(900.0, 2_200.0), (8_900.0, 500.0)]);
+    assert_eq!(all[0], parts(&[("kworker/0:1 (33)", 2_200.0)]));
+    assert_eq!(all[1], parts(&[("interrupt: irq work", 500.0)]));
+    // The last one before it ran, whichever CPU that was on.
+    let slices = written.slices(&[(900.0, 2_200.0)]);
+    assert_eq!(slices.occurrences[0].woken_by.as_deref(), Some("bash"));
+}
+
+#[test]
 fn a_task_that_is_preempted_goes_on_with_its_work() {
     let written = Written::new()
         .event(1_000, "sched/sched_switch", "kworker/0:1", Some(33))
