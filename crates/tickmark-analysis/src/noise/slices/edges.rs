@@ -8,7 +8,7 @@ use tickmark_stats::median;
 
 /// Longer than so many medians, and so much more in ns, is no way in or out.
 const FAR: f64 = 3.0;
-const MORE: f64 = 1_000.0;
+const MORE: f64 = 5_000.0;
 /// Of fewer gaps with the same first or last event no median is known: all together are taken.
 const FEWEST: usize = 10;
 
