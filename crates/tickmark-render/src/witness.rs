@@ -21,7 +21,7 @@ pub(crate) fn summary(witness: &Witness) -> String {
     let [named, _] = witness.named();
     let outside = witness.outside.1 / witness.lost.max(1.0);
     format!(
-        "with the kernel's events recorded, alternately, for {:.2} s: {} lost; {} of that has a name, of which {} is outside of this kernel",
+        "with the kernel's events recorded, alternately, for {:.2} s: {} lost; {} of that has a name, {} of it is outside of this kernel",
         witness.span / 1e9,
         share(witness.lost / witness.span),
         percent(named),
@@ -194,10 +194,10 @@ pub(crate) fn notes(witness: &Witness, cpu: u32, without: f64) -> Vec<String> {
         let all: Vec<String> = witness.cgroups.iter().take(HEATED).map(one).collect();
         notes.push(format!("By cgroup: {}.", all.join(", ")));
     }
-    if witness.unknown.0 > 0 {
+    if witness.events.1 > 0 {
         notes.push(format!(
-            "{} events were dropped, as the buffer was full: what ran in {} is not known. Watch for less long, or beside less load.",
-            witness.events.1,
+            "{} of the kernel's are missing: what ran in {} is not known, and names near the missing ones may be wrong. Where the buffer was full, watch for less long, or beside less load.",
+            count(u32::try_from(witness.events.1).unwrap_or(u32::MAX), "event"),
             count(u32::try_from(witness.unknown.0).unwrap_or(u32::MAX), "gap")
         ));
     }

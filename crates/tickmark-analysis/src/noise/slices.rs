@@ -98,6 +98,12 @@ fn cause(layer: &str, subject: &EventSubject) -> Cause {
 
 /// An interrupt whose end the kernel lets nobody record: above other things its time is theirs.
 const ENDLESS: &str = "irq_vectors/irq_work";
+/// Layers that enter the kernel, where a task was on the CPU.
+const INTERRUPTS: [&str; 3] = ["irq_vectors/", "irq/irq_handler", "ipi/"];
+/// A work does not nest: one that is still open ended on another CPU.
+const WORK: &str = "workqueue/workqueue_execute";
+/// Frames above each other, of a kernel; a damaged file may have more.
+const DEEPEST: usize = 16;
 /// Functions that another CPU has called to have addresses forgotten.
 const FLUSHES: [&str; 2] = ["flush_tlb_func", "flush_tlb_func_remote"];
 
@@ -186,21 +192,31 @@ impl<'a> Walk<'a> {
             self.step(gap, time, &mut slices, &mut at);
             self.event += 1;
         }
+        // What is left open has no way out, nor has what marks a beginning alone.
+        let ends = |step: &Step| matches!(step, Step::Exit(_) | Step::Switch);
+        let is_closed = self.task.is_none() && self.stack.is_empty();
         if self.event > first {
-            let edge =
-                |event: usize, length: f64| Edge { gap, tracepoint: self.events.tracepoint[event], length };
-            let (way_in, way_out) = (self.time(first) - start, end - self.time(self.event - 1));
-            let edges = (edge(first, way_in.max(0.0)), edge(self.event - 1, way_out.max(0.0)));
-            self.ways_in.push(edges.0);
-            self.ways_out.push(edges.1);
+            let (tracepoint, last) = (&self.events.tracepoint, self.event - 1);
+            let way_in = (self.time(first) - start).max(0.0);
+            self.ways_in.push(Edge { gap, tracepoint: tracepoint[first], length: way_in });
+            if is_closed
+                && end <= self.known_until()
+                && self.steps.get(tracepoint[last] as usize).is_some_and(ends)
+            {
+                let way_out = (end - self.time(last)).max(0.0);
+                self.ways_out.push(Edge { gap, tracepoint: tracepoint[last], length: way_out });
+            }
         }
         self.wake_until(end + NEAR);
-        let occurrence = match self.top() {
-            Some(occurrence) => occurrence,
-            None if end > self.known_until() => self.begin(Cause::Unknown, gap, start),
-            None => self.begin(Cause::Outside, gap, start),
-        };
-        self.add(&mut slices, occurrence, at, end);
+        let known = self.known_until().clamp(at, end);
+        if known > at || known == end {
+            let occurrence = self.top().unwrap_or_else(|| self.begin(Cause::Outside, gap, start));
+            self.add(&mut slices, occurrence, at, known);
+        }
+        if known < end {
+            let occurrence = self.begin(Cause::Unknown, gap, known);
+            self.add(&mut slices, occurrence, known, end);
+        }
         self.out.gaps.push(slices);
     }
 
@@ -234,8 +250,11 @@ impl<'a> Walk<'a> {
         let step = events.tracepoint.get(self.event).and_then(|at| self.steps.get(*at as usize)).cloned();
         let (Some(step), Some(subject)) = (step, subject(self.event)) else { return };
         let before = self.top();
+        let interrupts = |layer: &String| INTERRUPTS.iter().any(|folder| layer.starts_with(folder));
         let enters = before.is_none()
-            || self.task.is_some() && self.stack.is_empty() && matches!(step, Step::Enter(_) | Step::Switch);
+            || self.task.is_some()
+                && self.stack.is_empty()
+                && matches!(&step, Step::Enter(layer) if interrupts(layer));
         if let Some(before) = before {
             self.add(slices, before, *at, time);
         }
@@ -247,6 +266,8 @@ impl<'a> Walk<'a> {
                 self.top()
             }
             Step::Enter(layer) => {
+                let open = self.stack.iter().position(|frame| layer == WORK && frame.layer == WORK);
+                self.stack.truncate(open.unwrap_or(DEEPEST));
                 let occurrence = self.enter(cause(layer, subject), gap, time);
                 self.stack.push(Frame { layer: layer.clone(), occurrence });
                 Some(occurrence)
@@ -301,8 +322,7 @@ impl<'a> Walk<'a> {
             let cause = &mut self.out.occurrences[below].cause;
             let is_plain = matches!(cause, Cause::Interrupt(_));
             let names = match &new {
-                Cause::Tick => is_plain || matches!(cause, Cause::Timer(_)),
-                Cause::Timer(_) | Cause::Call(_) | Cause::TlbFlush => is_plain,
+                Cause::Tick | Cause::Timer(_) | Cause::Call(_) | Cause::TlbFlush => is_plain,
                 _ => false,
             };
             if names {
@@ -344,7 +364,7 @@ impl<'a> Walk<'a> {
     fn interrupted(&mut self, subject: &EventSubject, gap: usize, time: f64, slices: &mut Vec<Slice>) {
         let index = self.event as u32;
         let lasted = self.events.lasted.binary_search_by_key(&index, |(event, _)| *event);
-        let lasted = lasted.map_or(0.0, |at| self.events.lasted[at].1.as_f64());
+        let lasted = lasted.map_or(0.0, |at| self.events.lasted[at].1.as_f64().max(0.0));
         let occurrence = self.begin(Cause::NonMaskable(subject.name.clone()), gap, time - lasted);
         match slices.last_mut() {
             Some(below) => {

@@ -134,8 +134,9 @@ impl Witness {
     /// Time that recording took, in ns, by the cost of an event.
     #[must_use]
     pub fn own(&self) -> Option<[f64; 3]> {
-        let sum = |of: fn(&Taker) -> u64| self.takers.iter().map(of).sum();
-        self.event_cost.map(|cost| cost.total(sum(|taker| taker.events), sum(|taker| taker.entries)))
+        let cost = self.event_cost?;
+        let own = |taker: &Taker| taker.recording(cost);
+        Some(self.takers.iter().map(own).fold([0.0; 3], |sum, own| [0, 1, 2].map(|at| sum[at] + own[at])))
     }
 }
 
@@ -143,8 +144,12 @@ impl Taker {
     /// Own time in ns, without the cost of its events.
     #[must_use]
     pub fn net(&self, event_cost: Option<RecordingCost>) -> f64 {
-        let own = event_cost.map_or(0.0, |cost| cost.total(self.events, self.entries)[1]);
-        (self.total - own).max(0.0)
+        self.total - event_cost.map_or(0.0, |cost| self.recording(cost)[1])
+    }
+
+    /// Time in it that recording its events took, in ns: no more than all of it.
+    fn recording(&self, cost: RecordingCost) -> [f64; 3] {
+        cost.total(self.events, self.entries).map(|own| own.min(self.total))
     }
 }
 
@@ -255,7 +260,7 @@ fn joined(runs: Vec<Run>) -> Witness {
     }
     let mut takers: Vec<Taker> = by_cause.into_iter().map(|(cause, own)| taker(cause, &own, span)).collect();
     takers.retain(|taker| taker.total > 0.0);
-    takers.sort_by(|a, b| b.total.total_cmp(&a.total));
+    takers.sort_by(|a, b| b.net(cost).total_cmp(&a.net(cost)));
     let total = |cause: &Cause| {
         takers.iter().find(|taker| taker.cause == *cause).map_or((0, 0.0), |taker| (taker.count, taker.total))
     };

@@ -139,12 +139,14 @@ impl Tracepoints {
         perf::switch(&self.timed[0], ENABLE)?;
         set(&self.timer)?;
         perf::switch(&self.timed[0], DISABLE)?;
-        let thread = &mut self.thread;
+        let mut threads = Vec::new();
         self.ring.take(&mut |record, body| {
-            if let Some(raw) = Raw::parse(body).filter(|_| record == RECORD_SAMPLE) {
-                *thread = raw.thread();
-            }
+            threads.extend(Raw::parse(body).filter(|_| record == RECORD_SAMPLE).map(|raw| raw.thread()));
         });
+        // Another thread may have set a timer meanwhile.
+        if !threads.contains(&self.thread) {
+            self.thread = threads.first().copied().unwrap_or(self.thread);
+        }
         Ok(())
     }
 

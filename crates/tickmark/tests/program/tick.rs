@@ -218,13 +218,13 @@ fn what_a_quota_takes_is_no_other_tasks() {
     let _machine = machine();
     // Where other tests have so much of the CPU that the group is hardly ever stopped, there is nothing to name.
     let Some((page, stops)) = (0..6).map(|_| with_half_a_cpu()).find(|(_, stops)| *stops >= 8) else {
-        panic!("the kernel stopped the group in fewer than 8 of 20 periods, six times");
+        panic!("the kernel stopped the group in fewer than 8 of 40 periods, six times");
     };
     let quota =
         kinds(&page).iter().find(|kind| kind["what"] == "quota").unwrap_or_else(|| panic!("{page:#}"));
     // The kernel's own count is also of the time before and after the watching, and of that in which its events were recorded.
     let count = quota["count"].as_u64().unwrap();
-    let own = stops as f64 * page["span"].as_f64().unwrap() / 2e9;
+    let own = stops as f64 * page["span"].as_f64().unwrap() / 4e9;
     assert!(count <= stops + 1 && count as f64 * 2.0 >= own, "{count} and {stops}: {quota:#}");
     // Both together are what the kernel says that it waited.
     let (named, waited) =
@@ -232,7 +232,7 @@ fn what_a_quota_takes_is_no_other_tasks() {
     assert!((named / waited - 1.0).abs() < 0.25, "{named} and {waited}: {page:#}");
 }
 
-/// Watches CPU 0 for 2 s in a group that may have half of it; gives the page, and how often the group was stopped.
+/// Watches CPU 0 for 4 s in a group that may have half of it; gives the page, and how often the group was stopped.
 fn with_half_a_cpu() -> (Value, u64) {
     let bench = Bench::new();
     let half = Half::make();
@@ -240,7 +240,7 @@ fn with_half_a_cpu() -> (Value, u64) {
     std::fs::create_dir(&own).unwrap();
     let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", own.display());
     let output = Command::new("sh")
-        .args(["-c", &script, "sh", crate::bench::program(), "tick", "--cpu", "0", "--duration", "2s"])
+        .args(["-c", &script, "sh", crate::bench::program(), "tick", "--cpu", "0", "--duration", "4s"])
         .args(["--format", "json"])
         .env("TICKMARK_STORE", bench.store())
         .output()

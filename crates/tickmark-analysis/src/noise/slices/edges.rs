@@ -26,7 +26,7 @@ pub(super) fn cut(slices: &mut Slices, first: &[Edge], last: &[Edge]) {
     for (edge, excess) in excesses(first) {
         let (gap, outside) = (edge.gap, slices.occurrences.len());
         let Some(begin) = slices.gaps[gap].first_mut() else { continue };
-        let (start, own) = (begin.start, begin.occurrence);
+        let (start, own, excess) = (begin.start, begin.occurrence, excess.min(begin.length));
         begin.start += excess;
         begin.length -= excess;
         slices.gaps[gap].insert(0, Slice { occurrence: outside, start, length: excess });
@@ -36,6 +36,7 @@ pub(super) fn cut(slices: &mut Slices, first: &[Edge], last: &[Edge]) {
     for (edge, excess) in excesses(last) {
         let (gap, outside) = (edge.gap, slices.occurrences.len());
         let Some(end) = slices.gaps[gap].last_mut() else { continue };
+        let excess = excess.min(end.length);
         end.length -= excess;
         let (start, own) = (end.start + end.length, end.occurrence);
         slices.gaps[gap].push(Slice { occurrence: outside, start, length: excess });

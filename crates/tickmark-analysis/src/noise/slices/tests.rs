@@ -181,6 +181,25 @@ fn a_gap_without_an_event_is_outside_or_not_known() {
     written.0.dropped = 3;
     assert_eq!(written.cut(&gaps)[0], outside(500.0));
     assert_eq!(written.cut(&gaps)[2], parts(&[("not known", 700.0)]));
+    // So is the rest of the gap in which it became full.
+    assert_eq!(
+        written.cut(&[(4_800.0, 90_000.0)])[0],
+        parts(&[("the tick", 1_200.0), ("not known", 88_800.0)])
+    );
+    // A task that has no end in the events, and a fault, are no way out.
+    let mut all = Written::new();
+    for at in 0..20 {
+        all = all.tick(at * 100_000);
+    }
+    let all = all.event(9_000_000, "sched/sched_switch", "long", Some(9)).event(
+        9_900_000,
+        "exceptions/page_fault_user",
+        "",
+        None,
+    );
+    let mut gaps: Vec<(f64, f64)> = (0..20).map(|at| (f64::from(at) * 1e5 - 200.0, 1_500.0)).collect();
+    gaps.extend([(9e6, 2e5), (9.9e6, 1e5)]);
+    assert_eq!(all.cut(&gaps)[20..], [parts(&[("long (9)", 2e5)]), parts(&[("page fault", 1e5)])]);
 }
 
 #[test]
