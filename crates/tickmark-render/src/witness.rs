@@ -159,7 +159,7 @@ pub(crate) fn notes(witness: &Witness, cpu: u32, without: f64) -> Vec<String> {
     let mut notes: Vec<String> = remedies(witness, cpu).into_iter().collect();
     notes.push(
         "Names come from the kernel's tracepoints, recorded on this CPU; each time is the cause's own, without what interrupted it. \
-         Nothing of this kernel ran: no event was recorded; on a guest that is the hypervisor, else firmware (SMI) or the processor itself."
+         A stop of the CPU in the midst of an interrupt is counted to that interrupt. Nothing of this kernel ran: no event was recorded; on a guest that is the hypervisor, else firmware (SMI) or the processor itself."
             .to_owned(),
     );
     if let Some(cost) = witness.event_cost {

@@ -30,7 +30,7 @@ pub struct KernelEvents {
     pub lasted: Vec<(u32, Nanos)>,
     /// Wake-ups of tasks that are to run on this CPU.
     pub wakings: Wakings,
-    /// Events that occurred and are not here, because the buffer was full: all of them after the last one that is here.
+    /// Events that the kernel counted and that are not here: after the last one that is here where the buffer was full.
     pub dropped: u64,
     /// What an event costs here.
     pub cost: Option<EventCost>,

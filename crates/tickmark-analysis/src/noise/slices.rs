@@ -1,17 +1,17 @@
 //! Gaps cut at the kernel's events: what ran in each part, by the tracepoints of its beginning and its end.
 
 mod edges;
+mod steps;
 
 use super::cause::Cause;
 use edges::Edge;
 use std::collections::BTreeMap;
+use steps::{Step, cause};
 use tickmark_wire::{EventSubject, KernelEvents, Nanos};
 
 /// An event belongs to a gap that begins after it by so much, or ended before it, ns: both clocks are one counter, whose readings are
 /// matched to some ten nanoseconds.
 const NEAR: f64 = 200.0;
-/// Functions of hrtimers that are the tick: until Linux 6.9, and since.
-const TICKS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
 
 /// A time of one cause without interruption by another's beginning: one interrupt, one turn of a task, with its own time alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,55 +45,11 @@ pub(super) struct Slices {
     pub(super) gaps: Vec<Vec<Slice>>,
 }
 
-/// What a tracepoint does.
-#[derive(Debug, Clone, PartialEq)]
-enum Step {
-    Enter(String),
-    Exit(String),
-    Switch,
-    Fault,
-    Flush,
-    Lasted,
-    Other,
-}
-
-impl Step {
-    fn of_tracepoint(name: &str) -> Self {
-        let strip = |ends: [&str; 2]| ends.iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
-        match name {
-            "sched/sched_switch" => Self::Switch,
-            "exceptions/page_fault_user" => Self::Fault,
-            "tlb/tlb_flush" => Self::Flush,
-            "nmi/nmi_handler" => Self::Lasted,
-            _ => match (strip(["_entry", "_start"]), strip(["_exit", "_end"])) {
-                (Some(layer), _) => Self::Enter(layer),
-                (_, Some(layer)) => Self::Exit(layer),
-                _ => Self::Other,
-            },
-        }
-    }
-}
-
 /// Indices of times, ascending: each CPU's wakings are together.
 fn in_order(times: &[Nanos]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by_key(|at| times[*at]);
     order
-}
-
-/// Cause of a frame that a tracepoint of this layer opens.
-fn cause(layer: &str, subject: &EventSubject) -> Cause {
-    let name = || subject.name.clone();
-    match layer {
-        "irq/irq_handler" => Cause::Device { number: subject.id.unwrap_or(0), name: name() },
-        "irq/softirq" => Cause::SoftInterrupt(name()),
-        "irq/tasklet" => Cause::Tasklet(name()),
-        "timer/hrtimer_expire" if TICKS.contains(&subject.name.as_str()) => Cause::Tick,
-        "timer/hrtimer_expire" | "timer/timer_expire" => Cause::Timer(name()),
-        "workqueue/workqueue_execute" => Cause::Work(name()),
-        "csd/csd_function" => Cause::Call(name()),
-        _ => Cause::Interrupt(layer.rsplit('/').next().unwrap_or(layer).to_owned()),
-    }
 }
 
 /// An interrupt whose end the kernel lets nobody record: above other things its time is theirs.
@@ -389,7 +345,7 @@ impl<'a> Walk<'a> {
             let (Some(task), Some(by)) = (of(&wakings.task), of(&wakings.by)) else { continue };
             let here = wakings.cpu.get(at) == Some(&self.own_cpu);
             let frame = self.stack.last().filter(|_| here).map(|frame| frame.occurrence);
-            if let Some(top) = frame {
+            if let Some(top) = self.top().filter(|_| here) {
                 self.out.occurrences[top].events += 1;
             }
             let by = frame.map_or_else(|| by.name.clone(), |top| self.out.occurrences[top].cause.words());

@@ -204,7 +204,8 @@ pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness,
     for run in planned {
         match &run.status {
             Status::Ok => {
-                let observed = recording.observed(run, &run.planned.probe).into_iter().flatten();
+                let (before, observed) = (runs.len(), recording.observed(run, &run.planned.probe));
+                let observed = observed.into_iter().flatten();
                 runs.extend(observed.filter_map(|observed| match observed.observations {
                     Observations::Gaps(trace) => {
                         let steal = observed.segments.iter().map(|segment| Some(segment.steal?.as_f64()));
@@ -212,6 +213,9 @@ pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness,
                     }
                     _ => None,
                 }));
+                if runs.len() == before {
+                    why = why.or_else(|| Some("its trace is damaged".to_owned()));
+                }
             }
             status => why = why.or_else(|| status.reason().map(ToString::to_string)),
         }

@@ -5,8 +5,7 @@ mod decoded;
 mod kinds;
 mod symbols;
 
-use super::perf::RECORD_SAMPLE;
-use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, Ring, TRACEPOINT};
+use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, RECORD_SAMPLE, Ring, TRACEPOINT};
 use super::tracefs::Tracefs;
 use super::{CallError, clock, named};
 use decoded::Raw;
@@ -57,7 +56,7 @@ pub struct Tracepoints {
     refused: Vec<String>,
 }
 
-/// True if this process may open tracepoints of a CPU here; else why not.
+/// Checks that this process may open tracepoints of a CPU here.
 ///
 /// # Errors
 /// Those of [`Tracepoints::open`].
@@ -103,7 +102,7 @@ impl Tracepoints {
         };
         let mut all = Self {
             cpu,
-            thread: rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs(),
+            thread: own_thread(),
             clock,
             opened: vec![Opened { id: perf::id(&first)?, event: first, kind: waking }],
             ring,
@@ -214,6 +213,11 @@ impl Tracepoints {
     pub fn now(&self) -> i64 {
         clock::read(self.clock).map_or(0, Nanos::get)
     }
+}
+
+/// Number of this thread in its own namespace of processes.
+fn own_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
 /// CPUs that this machine may have.

@@ -30,7 +30,7 @@ pub(super) fn cut(slices: &mut Slices, first: &[Edge], last: &[Edge]) {
         begin.start += excess;
         begin.length -= excess;
         slices.gaps[gap].insert(0, Slice { occurrence: outside, start, length: excess });
-        slices.take(own, gap, start, excess);
+        slices.move_outside(own, gap, start, excess);
         slices.occurrences[own].start += excess;
     }
     for (edge, excess) in excesses(last) {
@@ -40,13 +40,13 @@ pub(super) fn cut(slices: &mut Slices, first: &[Edge], last: &[Edge]) {
         end.length -= excess;
         let (start, own) = (end.start + end.length, end.occurrence);
         slices.gaps[gap].push(Slice { occurrence: outside, start, length: excess });
-        slices.take(own, gap, start, excess);
+        slices.move_outside(own, gap, start, excess);
     }
 }
 
 impl Slices {
     /// Gives time of an occurrence to what is outside.
-    fn take(&mut self, from: usize, gap: usize, start: f64, length: f64) {
+    fn move_outside(&mut self, from: usize, gap: usize, start: f64, length: f64) {
         self.occurrences[from].own -= length;
         let outside = Occurrence {
             cause: Cause::Outside,

@@ -6,7 +6,7 @@ use super::{Tracepoints, perf};
 use crate::sys::perf::{RECORD_SAMPLE, word};
 use crate::sys::tracefs::Field;
 use std::collections::BTreeMap;
-use tickmark_wire::{EventSubject, KernelEvents, Nanos};
+use tickmark_wire::{EventSubject, KernelEvents, Nanos, Wakings};
 
 /// Soft interrupts, as /proc/softirqs calls them (include/linux/interrupt.h).
 const SOFT: [&str; 10] =
@@ -107,8 +107,13 @@ impl Subjects {
         })
     }
 
-    /// Names for addresses, and what /proc says of tasks that are still there.
-    fn finish(self) -> Vec<EventSubject> {
+    /// The thread that was on the CPU.
+    fn thread(&mut self, raw: &Raw<'_>) -> u32 {
+        self.add(Key::Task(raw.thread()), String::new)
+    }
+
+    /// Names for addresses, and where /proc has the records' numbers, what it says of tasks that are still there.
+    fn finish(self, has_numbers: bool) -> Vec<EventSubject> {
         let address = |(key, _): &(Key, String)| match key {
             Key::Function(address) => Some(*address),
             _ => None,
@@ -122,7 +127,8 @@ impl Subjects {
                 let name = names.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"));
                 EventSubject { name, ..EventSubject::default() }
             }
-            Key::Task(id) => task(id, name),
+            Key::Task(id) if has_numbers => task(id, name),
+            Key::Task(id) => EventSubject { name, id: Some(id), ..EventSubject::default() },
         };
         self.all.into_iter().map(one).collect()
     }
@@ -138,61 +144,68 @@ fn task(id: u32, name: String) -> EventSubject {
     EventSubject { name, id: Some(id), process, cgroup }
 }
 
+/// An event of the CPU: when, its tracepoint and subject as indices, how long it had lasted.
+type Occurred = (Nanos, u32, u32, Option<Nanos>);
+
 impl Tracepoints {
-    /// Everything that was kept, its times by `axis` in those of the loop.
+    /// Everything that was kept, its times by `axis` in those of the loop, ascending.
     ///
     /// # Errors
     /// Those of read(2).
     pub fn take(mut self, axis: impl Fn(i64) -> Nanos) -> Result<KernelEvents, super::CallError> {
-        let mut events = KernelEvents {
-            tracepoints: self.opened.iter().map(|opened| opened.kind.name.clone()).collect(),
-            refused: std::mem::take(&mut self.refused),
-            thread: self.thread,
-            ..KernelEvents::default()
-        };
-        let mut subjects = Subjects::default();
+        let (mut subjects, mut wakings) = (Subjects::default(), Wakings::default());
         let by_id: BTreeMap<u64, usize> =
             self.opened.iter().enumerate().map(|(at, opened)| (opened.id, at)).collect();
         let (opened, cpu, mut kept) = (&self.opened, self.cpu, 0u64);
+        let mut events: Vec<Occurred> = Vec::new();
         self.ring.take(&mut |record, body| {
-            let raw = if record == RECORD_SAMPLE { Raw::parse(body) } else { None };
+            let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
             let Some((raw, at)) = raw.and_then(|raw| Some((raw, *by_id.get(&raw.id)?))) else { return };
             kept += 1;
             let kind = &opened[at].kind;
             let Some(subject) = subjects.intern(kind, &raw) else { return };
             if at == 0 {
-                let by = subjects.add(Key::Task(raw.thread()), String::new);
-                push_waking(&mut events, axis(raw.time), cpu, subject, by);
-                return;
+                push_waking(&mut wakings, axis(raw.time), cpu, subject, subjects.thread(&raw));
+            } else {
+                let lasted = kind.lasted.and_then(|field| raw.number(field));
+                events.push((axis(raw.time), at as u32, subject, lasted.map(|ns| Nanos::new(ns as i64))));
             }
-            if let Some(lasted) = kind.lasted.and_then(|field| raw.number(field)) {
-                events.lasted.push((events.time.len() as u32, Nanos::new(lasted as i64)));
-            }
-            events.time.push(axis(raw.time));
-            events.tracepoint.push(at as u32);
-            events.subject.push(subject);
         });
         for (cpu, _, ring) in &mut self.elsewhere {
             ring.take(&mut |record, body| {
-                let raw = if record == RECORD_SAMPLE { Raw::parse(body) } else { None };
+                let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
                 let Some(raw) = raw else { return };
                 let Some(subject) = subjects.intern(&opened[0].kind, &raw) else { return };
-                let by = subjects.add(Key::Task(raw.thread()), String::new);
-                push_waking(&mut events, axis(raw.time), *cpu, subject, by);
+                push_waking(&mut wakings, axis(raw.time), *cpu, subject, subjects.thread(&raw));
             });
         }
+        // An event is stamped before it has its place: one that interrupts that comes first.
+        events.sort_by_key(|(time, ..)| *time);
+        let lasted = events.iter().enumerate().filter_map(|(at, event)| Some((at as u32, event.3?)));
         let counted = opened.iter().map(|opened| perf::value(&opened.event)).sum::<Result<u64, _>>()?;
-        events.dropped = counted.saturating_sub(kept);
-        events.subjects = subjects.finish();
-        Ok(events)
+        // Records have numbers of the first namespace of processes, /proc those of ours.
+        let is_first = self.thread == super::own_thread();
+        Ok(KernelEvents {
+            tracepoints: opened.iter().map(|opened| opened.kind.name.clone()).collect(),
+            refused: self.refused,
+            thread: self.thread,
+            subjects: subjects.finish(is_first),
+            lasted: lasted.collect(),
+            time: events.iter().map(|event| event.0).collect(),
+            tracepoint: events.iter().map(|event| event.1).collect(),
+            subject: events.iter().map(|event| event.2).collect(),
+            wakings,
+            dropped: counted.saturating_sub(kept),
+            ..KernelEvents::default()
+        })
     }
 }
 
-fn push_waking(events: &mut KernelEvents, time: Nanos, cpu: u32, task: u32, by: u32) {
-    events.wakings.time.push(time);
-    events.wakings.cpu.push(cpu);
-    events.wakings.task.push(task);
-    events.wakings.by.push(by);
+fn push_waking(wakings: &mut Wakings, time: Nanos, cpu: u32, task: u32, by: u32) {
+    wakings.time.push(time);
+    wakings.cpu.push(cpu);
+    wakings.task.push(task);
+    wakings.by.push(by);
 }
 
 #[cfg(test)]
@@ -223,7 +236,7 @@ mod tests {
         let mut subjects = Subjects::default();
         let first = subjects.intern(&kind, &raw);
         assert_eq!((first, subjects.intern(&kind, &raw)), (Some(0), Some(0)));
-        let all = subjects.finish();
+        let all = subjects.finish(true);
         assert_eq!((all[0].name.as_str(), all[0].id, all.len()), ("virtio-0", Some(36), 1));
         // Cut short.
         assert_eq!(Raw::parse(&body[..25]), None);
