@@ -25,7 +25,7 @@ const FAR: i64 = 3_600;
 const WAKING: &str = "sched/sched_waking";
 /// Bytes of records for all other CPUs together.
 const ELSEWHERE: usize = 1 << 21;
-/// Bytes of records of the CPU for each second, and at most: 80,000 events a second at 56 to 100 bytes.
+/// Bytes of records of the CPU for each second, and at most: some 100,000 events a second at 56 to 100 bytes.
 const A_SECOND: usize = 1 << 23;
 const MOST: usize = 1 << 26;
 /// The part of the memory that all CPUs' records may take, as each may be watched at the same time; and the least of one.
@@ -81,7 +81,7 @@ impl Tracepoints {
     pub fn open(cpu: u32, time: Nanos, clock: libc::clockid_t) -> Result<Self, CallError> {
         let tracefs = Tracefs::open("events")?;
         let wanted = A_SECOND * (time.get() as usize / 1_000_000_000 + 1);
-        let size = wanted.min(share_of_memory()).clamp(LEAST, MOST);
+        let size = wanted.next_power_of_two().min(share_of_memory()).clamp(LEAST, MOST);
         let request = |event: u64| EventRequest {
             kind: TRACEPOINT,
             event,
