@@ -2,12 +2,14 @@
 //! time that the loop itself was given.
 
 mod cause;
+mod late;
 mod names;
 mod slices;
 mod watched;
 mod witness;
 
 pub use cause::Cause;
+pub use late::{LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT, summarize_late};
 pub use names::{Evidence, GapCause};
 pub use witness::{RecordingCost, Taker, Witness, WitnessedGap};
 

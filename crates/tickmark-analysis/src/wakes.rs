@@ -1,5 +1,6 @@
 //! How late programs were woken, by each way to wait: distributions, and what can be said of the tail.
 
+use crate::noise::{LateWakes, summarize_late};
 use crate::sample::Sample;
 pub use tickmark_stats::extreme::{Extreme, Refused};
 use tickmark_stats::{Sorted, extreme, median, rare};
@@ -36,6 +37,8 @@ pub struct Wakes {
     pub bound: Option<f64>,
     /// How far ahead the times were on average, in ns; none where they differ, and then the titles say it.
     pub interval: Option<f64>,
+    /// Why the latest were late, by the kernel's events, for each CPU; the reason where those could not be recorded.
+    pub late: Vec<Result<LateWakes, String>>,
 }
 
 /// One way to wait.
@@ -89,11 +92,14 @@ impl Wakes {
         if all.len() > 1 {
             for (cpu, wakes) in &mut all {
                 let place = cpu.map_or_else(|| "CPU ?".to_owned(), |cpu| format!("CPU {cpu}"));
-                wakes.ways.iter_mut().for_each(|way| way.title = format!("{place}: {}", way.title));
+                let own = wakes.late.iter_mut().flatten().map(|late| &mut late.title);
+                let titles = wakes.ways.iter_mut().map(|way| &mut way.title).chain(own);
+                titles.for_each(|title| *title = format!("{place}: {title}"));
             }
         }
         all.into_iter().map(|(_, wakes)| wakes).reduce(|mut first, other| {
             first.ways.extend(other.ways);
+            first.late.extend(other.late);
             first.interval = first.interval.filter(|interval| other.interval == Some(*interval));
             first
         })
@@ -220,7 +226,9 @@ pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> O
         }
     }
     let (confidence, bound) = (request.confidence, request.bound);
-    (!ways.is_empty()).then_some(Wakes { ways, confidence, bound, interval })
+    let length = request.lengths.iter().copied().reduce(f64::min).unwrap_or(LIMITS[0]);
+    let late = summarize_late(recording, length, confidence).into_iter().collect();
+    (!ways.is_empty()).then_some(Wakes { ways, confidence, bound, interval, late })
 }
 
 /// Requested interval of the probe of wake-ups, ns.

@@ -81,8 +81,9 @@ fn is_tick(offer: &Offer) -> bool {
 }
 
 /// Metrics of what takes as long as it takes.
-const LONG: [&str; 8] = [
+const LONG: [&str; 9] = [
     names::WITNESS,
+    names::RECORDED_WAKE,
     names::COMMAND_TIME,
     names::OSNOISE_LOST,
     names::TIMERLAT_INTERRUPT,

@@ -27,6 +27,7 @@ pub mod doctor;
 pub mod dose;
 mod finding;
 pub mod fleet;
+mod late;
 pub mod gate;
 mod grid;
 pub mod http;

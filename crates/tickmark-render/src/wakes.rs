@@ -1,6 +1,7 @@
 //! How late programs were woken, as text and as JSON.
 
 use crate::grid::{lines, wrapped};
+use crate::late;
 use crate::number::{percent, time};
 use anstyle::Style;
 use std::fmt::Write;
@@ -20,6 +21,9 @@ pub fn text(wakes: &Wakes) -> String {
     let mut out = String::new();
     if let Some(answer) = answer(&observed, wakes) {
         let _ = writeln!(out, "{}\n", wrapped(&answer, 0).join("\n"));
+    }
+    for late in wakes.late.iter().flatten() {
+        let _ = writeln!(out, "{}\n", wrapped(&late::summary(late), 0).join("\n"));
     }
     // Those that some way has enough wake-ups for.
     let known = |(_, q): &(&str, f64)| observed.iter().any(|(_, observed)| observed.quantile(*q).is_some());
@@ -83,6 +87,9 @@ pub fn text(wakes: &Wakes) -> String {
         }
         let _ = writeln!(out);
     }
+    for late in wakes.late.iter().flatten() {
+        let _ = writeln!(out, "{}", late::tables(late));
+    }
     // Those of which nothing can be said, by the reason.
     let mut unsaid: Vec<(&str, Vec<&str>)> = Vec::new();
     for (way, observed) in &observed {
@@ -126,6 +133,13 @@ pub fn text(wakes: &Wakes) -> String {
         of clock_nanosleep, std, ppoll, epoll_pwait2 and futex; the Sleeper asks for 1 ns. Upper limits by Clopper and Pearson; late wake-ups come in clusters, so fewer independent \
         ones are counted. The limits hold for conditions such as these alone.";
     let _ = writeln!(out, "\n{}", wrapped(&format!("{ahead}{counts}{note}"), 0).join("\n"));
+    let notes = wakes.late.iter().flat_map(|late| match late {
+        Ok(late) => late::notes(late),
+        Err(why) => vec![late::without_events(why)],
+    });
+    for note in notes {
+        let _ = writeln!(out, "{}", wrapped(&note, 0).join("\n"));
+    }
     out
 }
 
@@ -293,7 +307,7 @@ mod tests {
             way("clock_nanosleep", Ok(summary_of(&[5e4, 6e4, 7.5e6], None))),
             way("io_uring timeout", Err("io_uring_setup: Operation not permitted".to_owned())),
         ];
-        let page = text(&Wakes { ways, confidence: 0.95, bound: Some(0.01), interval: Some(500_000.0) });
+        let page = text(&Wakes { ways, confidence: 0.95, bound: Some(0.01), interval: Some(500_000.0), late: Vec::new() });
         assert!(page.lines().all(|line| line.chars().count() <= 92), "{page}");
         insta::assert_snapshot!(page);
     }

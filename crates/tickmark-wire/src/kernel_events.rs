@@ -28,12 +28,18 @@ pub struct KernelEvents {
     /// How long it had lasted when it was recorded, for those that say so (`nmi/nmi_handler`): index of the event, ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lasted: Vec<(u32, Nanos)>,
+    /// Task that had set a timer last, for expiries of those that one had set here: index of the event, of the subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub armed: Vec<(u32, u32)>,
     /// Wake-ups of tasks that are to run on this CPU.
     pub wakings: Wakings,
     /// Events that the kernel counted and that are not here: after the last one that is here where the buffer was full.
     pub dropped: u64,
     /// What an event costs here.
     pub cost: Option<EventCost>,
+    /// How much later than its time the kernel may end a wait (timer slack), for the waits of a wake-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slack: Option<Nanos>,
 }
 
 /// What an event is about: an interrupt with its device, a soft interrupt, a function of the kernel, a task.

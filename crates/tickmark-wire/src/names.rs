@@ -71,6 +71,10 @@ pub const CAPACITY: &str = "http.capacity";
 pub const SQL: &str = "sql";
 /// How late programs are woken, by any way to wait: a probe.
 pub const WAKE: &str = "timer.wake";
+/// How late while the kernel's events are recorded: a probe.
+pub const RECORDED_WAKE: &str = "timer.recorded";
+/// Its latest wake-ups, with the events of their waits.
+pub const LATE_WAKE: &str = "timer.recorded.late";
 /// Rows of timers, by several strategies: a probe.
 pub const SCENARIO: &str = "timer.scenario";
 /// Rows of the user's own: a probe.

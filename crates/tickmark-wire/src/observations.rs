@@ -206,7 +206,7 @@ pub struct Disturbance {
 }
 
 /// The gaps that a loop which does nothing but read the clock saw.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapTrace {
     /// Pauses longer than this were kept, in ns.
     pub threshold: Nanos,

@@ -2,12 +2,15 @@
 
 mod edges;
 mod steps;
+mod waits;
 
 use super::cause::Cause;
 use edges::Edge;
 use std::collections::BTreeMap;
 use steps::{Step, cause};
 use tickmark_wire::{EventSubject, KernelEvents, Nanos};
+pub(super) use waits::Wait;
+use waits::Woken;
 
 /// An event belongs to a gap that begins after it by so much, or ended before it, ns: both clocks are one counter, whose readings are
 /// matched to some ten nanoseconds.
@@ -87,6 +90,8 @@ pub(super) struct Walk<'a> {
     wakers: BTreeMap<u32, String>,
     /// What ended last, in this gap.
     last: Option<usize>,
+    /// Last wake-up of the loop's own thread.
+    woken: Option<Woken>,
     /// Time before the first event of each gap, and after the last one.
     ways_in: Vec<Edge>,
     ways_out: Vec<Edge>,
@@ -94,9 +99,8 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Cuts gaps, which begin at `start` and last for `length`, in ns.
-    pub(super) fn cut(events: &'a KernelEvents, own_cpu: u32, start: &[f64], length: &[f64]) -> Slices {
-        let mut walk = Self {
+    fn new(events: &'a KernelEvents, own_cpu: u32) -> Self {
+        Self {
             events,
             steps: events.tracepoints.iter().map(|name| Step::of_tracepoint(name)).collect(),
             own_cpu,
@@ -108,10 +112,16 @@ impl<'a> Walk<'a> {
             task: None,
             wakers: BTreeMap::new(),
             last: None,
+            woken: None,
             ways_in: Vec::new(),
             ways_out: Vec::new(),
             out: Slices::default(),
-        };
+        }
+    }
+
+    /// Cuts gaps, which begin at `start` and last for `length`, in ns.
+    pub(super) fn cut(events: &'a KernelEvents, own_cpu: u32, start: &[f64], length: &[f64]) -> Slices {
+        let mut walk = Self::new(events, own_cpu);
         for (gap, (start, length)) in start.iter().zip(length).enumerate() {
             walk.gap(gap, *start, start + length);
         }
@@ -344,6 +354,9 @@ impl<'a> Walk<'a> {
             let of = |column: &[u32]| subjects.get(*column.get(at)? as usize);
             let (Some(task), Some(by)) = (of(&wakings.task), of(&wakings.by)) else { continue };
             let here = wakings.cpu.get(at) == Some(&self.own_cpu);
+            if task.id == Some(self.events.thread) {
+                self.woken = Some(self.woken_at(wakings.time[at].as_f64(), wakings.cpu.get(at).copied()));
+            }
             let frame = self.stack.last().filter(|_| here).map(|frame| frame.occurrence);
             if let Some(top) = self.top().filter(|_| here) {
                 self.out.occurrences[top].events += 1;

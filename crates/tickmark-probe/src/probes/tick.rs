@@ -12,6 +12,8 @@ use crate::sys::counters;
 use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
 use looks::Looks;
+#[cfg(feature = "whole")]
+pub(super) use witness::reason;
 use std::fs::File;
 use std::io::Write;
 use tickmark_timer::{Anchor, Scale};

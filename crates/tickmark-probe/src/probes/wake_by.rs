@@ -2,18 +2,21 @@
 //! told how far ahead its times are: `tickmark timers` asks.
 
 mod late;
+#[cfg(feature = "whole")]
+mod recorded;
 
 use crate::case::{Parameter, Value};
-use crate::routine::{Budget, Sink, routine};
+use crate::routine::{Budget, routine};
 use crate::spec::Also;
 use crate::sys::waiting::WaitMethod;
 use crate::sys::{idle, limits};
 use crate::wake_up_table::WakeUpTable;
 use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use late::Watch;
+use std::fs::File;
 use tickmark_timer::monotonic_ns;
 use tickmark_wire::{
-    Arguments, Better, Group, Headline, Nanos, Observations, Part, Priority, Unit, Values, names,
+    Arguments, Better, Group, Headline, Nanos, Observations, Part, Priority, Segment, Unit, Values, names,
 };
 
 /// Ways to wait.
@@ -63,7 +66,32 @@ const SLICE: Nanos = Nanos::new(100_000);
 /// Of each period this part is reserved by `deadline`.
 const RESERVED: i64 = 2;
 
-pub(super) static PROBES: &[Probe] = &[Probe {
+/// Whether idle states are held.
+const IDLE: &[Value] = &[
+    Value { value: "free", name: "", title: "", timed: "" },
+    Value { value: "held", name: ".held", title: ", idle states held", timed: ", idle states held" },
+];
+
+/// Whether one that is too late ends it.
+const LATE: &[Value] = &[
+    Value { value: "kept", name: "", title: "", timed: "" },
+    Value { value: "ends", name: "", title: "", timed: "; one that is too late ends it" },
+];
+
+pub(super) static PROBES: &[Probe] = &[
+    WAKE,
+    #[cfg(feature = "whole")]
+    recorded::RECORDED,
+];
+
+const METHOD: Parameter = Parameter::choice("method", "how it waits", WAYS);
+const CLASS: Parameter = Parameter::choice("class", "how it is scheduled", CLASSES);
+const HELD: Parameter =
+    Parameter::choice("idle", "whether /dev/cpu_dma_latency keeps the processor from deep idle states", IDLE);
+// None of its values is for suites.
+const AHEAD: Parameter = Parameter::number("ahead", "how far ahead the times are, in us", 20, 10_000_000);
+
+const WAKE: Probe = Probe {
     spec: Spec {
         metric: "timer.wake.{ahead}.{method}{class}{idle}",
         headline: Headline::Median,
@@ -73,35 +101,18 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         source: "cyclictest of rt-tests; the manual page of each call",
         expected: Expected::UNKNOWN,
         parameters: &[
-            Parameter::choice("method", "how it waits", WAYS),
-            Parameter::choice("class", "how it is scheduled", CLASSES),
-            Parameter::choice(
-                "idle",
-                "whether /dev/cpu_dma_latency keeps the processor from deep idle states",
-                &[
-                    Value { value: "free", name: "", title: "", timed: "" },
-                    Value {
-                        value: "held",
-                        name: ".held",
-                        title: ", idle states held",
-                        timed: ", idle states held",
-                    },
-                ],
-            ),
+            METHOD,
+            CLASS,
+            HELD,
             Parameter::choice(
                 "late",
                 "whether a wake-up later than the plan's threshold ends it, and what ran meanwhile is asked",
-                &[
-                    Value { value: "kept", name: "", title: "", timed: "" },
-                    Value { value: "ends", name: "", title: "", timed: "; one that is too late ends it" },
-                ],
+                LATE,
             ),
-            // None of its values is for suites.
-            Parameter::number("ahead", "how far ahead the times are, in us", 20, 10_000_000),
+            AHEAD,
         ],
         tune: |spec, arguments| {
-            spec.needs = needs(argument(arguments, "method"), argument(arguments, "class"));
-            spec.roams = argument(arguments, "class") == "deadline";
+            tune(spec, arguments);
             if argument(arguments, "late") != "ends" {
                 spec.also = &ALSO[..1];
             }
@@ -110,19 +121,28 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ..Spec::cost(Group::Timer, names::WAKE, "wake-up, {ahead} us ahead: {method}{class}{idle}")
     },
     prepare: |_, params| {
-        take_place(params)?;
-        let held = if params.argument("idle") == "held" { Some(idle::hold()?) } else { None };
-        let mut way = WaitMethod::from_name(params.argument("method"))?;
-        way.until(0)?;
-        let ahead = params.number("ahead") as u64 * 1_000;
+        let mut waiting = Waiting::new(params)?;
         let (cpu, ends) = (params.cpu, params.argument("late") == "ends");
         Ok(routine(move |budget: &Budget, sink| {
-            let _ = &held;
-            let watch = if ends { Watch::new(cpu, budget) } else { None };
-            wake_ups(&mut way, ahead, watch, budget, sink)
+            let mut watch = if ends { Watch::new(cpu, budget) } else { None };
+            let observer = watch.as_mut().map(|watch| watch as &mut dyn Observer);
+            let WakeUps { late, cpu, segment } = waiting.wake_ups(observer, budget)?;
+            sink.observe(Part::Whole, Observations::Latencies(late), vec![segment]);
+            let cpu = Observations::Values(Values { values: vec![cpu], step: 1.0, over: 0 });
+            sink.take(1, Part::Whole, cpu, vec![segment]);
+            if let Some(met) = watch.and_then(|watch| watch.met) {
+                sink.take(2, Part::Whole, Observations::Gaps(met), Vec::new());
+            }
+            Ok(())
         }))
     },
-}];
+};
+
+/// What its arguments say about a probe of wake-ups.
+fn tune(spec: &mut Spec, arguments: &Arguments) {
+    spec.needs = needs(argument(arguments, "method"), argument(arguments, "class"));
+    spec.roams = argument(arguments, "class") == "deadline";
+}
 
 const ALSO: &[Also] = &[
     Also {
@@ -191,47 +211,76 @@ fn take_place(params: &Params) -> Result<(), Unavailable> {
     Ok(())
 }
 
-fn wake_ups(
-    way: &mut WaitMethod,
+/// A way to wait, in its place.
+struct Waiting {
+    way: WaitMethod,
+    /// How far ahead the times are on average, ns.
     ahead: u64,
-    mut watch: Option<Watch>,
-    budget: &Budget,
-    sink: &mut dyn Sink,
-) -> Result<(), ProbeError> {
-    let expected = budget.time.get() as u64 / ahead.max(1);
-    let mut late = Vec::with_capacity(expected as usize + 16);
-    let mut meter = SystemMeter::new(&[]);
-    let (mut met, observed) = (None, WakeUpTable::inherited());
-    budget.align();
-    let (before, cpu) = (meter.reading(), meter.cpu());
-    let origin = monotonic_ns();
-    let mut seed = origin;
-    let mut next = || {
-        // A step of Knuth's generator (MMIX): the times must not beat with the tick.
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ahead * 2 / 5 + (seed >> 33) % (ahead * 6 / 5 + 1)
-    };
-    while met.is_none() && (monotonic_ns() - origin < budget.time.get() as u64 || late.is_empty()) {
-        if let Some(watch) = &mut watch {
-            watch.begin();
-        }
-        let target = monotonic_ns() + next();
-        let woke = way.until(target)?;
-        let error = woke as i64 - target as i64;
-        late.push(Nanos::new(error));
-        if let Some(observed) = &observed {
-            observed.count(error);
-        }
-        met = watch.as_mut().and_then(|watch| watch.met(target - origin, error));
+    /// Keeps the processor from deep idle states while it is there.
+    _held: Option<File>,
+}
+
+/// Looks at each wait.
+trait Observer {
+    /// Before it; times are of CLOCK_MONOTONIC, ns.
+    fn begin(&mut self, _origin: u64) {}
+
+    /// After it: whether it was the last one.
+    fn end(&mut self, target: u64, woke: u64) -> bool;
+}
+
+/// Wake-ups of one run.
+struct WakeUps {
+    late: Vec<Nanos>,
+    /// CPU time of one, ns.
+    cpu: f64,
+    segment: Segment,
+}
+
+impl Waiting {
+    fn new(params: &Params) -> Result<Self, Unavailable> {
+        take_place(params)?;
+        let held = if params.argument("idle") == "held" { Some(idle::hold()?) } else { None };
+        let mut way = WaitMethod::from_name(params.argument("method"))?;
+        way.until(0)?;
+        Ok(Self { way, ahead: params.number("ahead") as u64 * 1_000, _held: held })
     }
-    let cpu = (meter.cpu().get() - cpu.get()) as f64 / late.len() as f64;
-    let wall = Nanos::new((monotonic_ns() - origin) as i64);
-    let segment = meter.reading().since(&before, Nanos::ZERO, wall);
-    sink.observe(Part::Whole, Observations::Latencies(late), vec![segment]);
-    let cpu = Observations::Values(Values { values: vec![cpu], step: 1.0, over: 0 });
-    sink.take(1, Part::Whole, cpu, vec![segment]);
-    if let Some(met) = met {
-        sink.take(2, Part::Whole, Observations::Gaps(met), Vec::new());
+
+    fn wake_ups(
+        &mut self,
+        mut observer: Option<&mut dyn Observer>,
+        budget: &Budget,
+    ) -> Result<WakeUps, ProbeError> {
+        let ahead = self.ahead;
+        let expected = budget.time.get() as u64 / ahead.max(1);
+        let mut late = Vec::with_capacity(expected as usize + 16);
+        let mut meter = SystemMeter::new(&[]);
+        let (mut is_last, observed) = (false, WakeUpTable::inherited());
+        budget.align();
+        let (before, cpu) = (meter.reading(), meter.cpu());
+        let origin = monotonic_ns();
+        let mut seed = origin;
+        let mut next = || {
+            // A step of Knuth's generator (MMIX): the times must not beat with the tick.
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ahead * 2 / 5 + (seed >> 33) % (ahead * 6 / 5 + 1)
+        };
+        while !is_last && (monotonic_ns() - origin < budget.time.get() as u64 || late.is_empty()) {
+            if let Some(observer) = &mut observer {
+                observer.begin(origin);
+            }
+            let target = monotonic_ns() + next();
+            let woke = self.way.until(target)?;
+            let error = woke as i64 - target as i64;
+            late.push(Nanos::new(error));
+            if let Some(observed) = &observed {
+                observed.count(error);
+            }
+            is_last = observer.as_mut().is_some_and(|observer| observer.end(target, woke));
+        }
+        let cpu = (meter.cpu().get() - cpu.get()) as f64 / late.len() as f64;
+        let wall = Nanos::new((monotonic_ns() - origin) as i64);
+        let segment = meter.reading().since(&before, Nanos::ZERO, wall);
+        Ok(WakeUps { late, cpu, segment })
     }
-    Ok(())
 }

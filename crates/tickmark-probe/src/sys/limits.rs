@@ -56,6 +56,14 @@ pub fn set_priority(priority: Priority) -> Result<(), CallError> {
     check("sched_setscheduler", unsafe { libc::sched_setscheduler(0, policy, &raw const param) }).map(drop)
 }
 
+/// Whether this thread is scheduled in real time.
+#[must_use]
+pub fn is_real_time() -> bool {
+    // SAFETY: asks for a number.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    [libc::SCHED_FIFO, libc::SCHED_RR, libc::SCHED_DEADLINE].contains(&policy)
+}
+
 /// Why a priority was refused: EPERM where a cgroup has no real-time budget looks like a missing privilege: say which it is.
 #[must_use]
 pub fn refused_because(errno: i32) -> String {

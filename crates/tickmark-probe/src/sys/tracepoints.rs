@@ -9,6 +9,7 @@ use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, RECORD_SAMPLE, 
 use super::tracefs::Tracefs;
 use super::{CallError, clock, named};
 use decoded::Raw;
+pub use decoded::{Batch, Subjects};
 use kinds::Kind;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -48,6 +48,29 @@ use std::collections::BTreeMap;
 use tickmark_analysis::report::Header;
 use tickmark_stats::Interval;
 
+/// A figure, or `none` with why.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum FigureOrReason<T> {
+    Figure(T),
+    Reason(NonePage),
+}
+
+/// Why there is no figure.
+#[derive(Debug, Serialize, JsonSchema)]
+struct NonePage {
+    none: String,
+}
+
+impl<T> FigureOrReason<T> {
+    fn new<F, E: ToString>(found: &Result<F, E>, figure: impl FnOnce(&F) -> T) -> Self {
+        match found {
+            Ok(found) => Self::Figure(figure(found)),
+            Err(why) => Self::Reason(NonePage { none: why.to_string() }),
+        }
+    }
+}
+
 /// The JSON of a command.
 pub trait Page: Serialize + JsonSchema + Sized {
     /// Its name, as `tickmark schema` takes it.

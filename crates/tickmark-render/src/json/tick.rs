@@ -1,6 +1,6 @@
 //! What CPUs were lost to. Times in ns, shares of 1.
 
-use super::Page;
+use super::{FigureOrReason, Page};
 use crate::json_object;
 use crate::reason;
 use tickmark_analysis::noise::Cause as EventCause;
@@ -23,10 +23,7 @@ json_object! {
         cpu: u32 = noise.cpu,
         accounts: AccountsPage = AccountsPage::new(&noise.accounts),
         /// By the kernel's own tracer, where it was asked.
-        osnoise: Option<FigureOrReason<OsnoisePage>> = noise.osnoise.as_ref().map(|osnoise| match osnoise {
-            Ok(osnoise) => FigureOrReason::Figure(OsnoisePage::new(osnoise)),
-            Err(why) => FigureOrReason::Reason(NonePage::new(why.clone())),
-        }),
+        osnoise: Option<FigureOrReason<OsnoisePage>> = noise.osnoise.as_ref().map(|osnoise| FigureOrReason::new(osnoise, OsnoisePage::new)),
         /// Settings that changed meanwhile.
         changed: Vec<String> = noise.changed.clone(),
         /// How long it was watched.
@@ -39,15 +36,10 @@ json_object! {
         named: f64 = noise.named()[0],
         unseen: f64 = noise.named()[1],
         looked: Option<f64> = noise.looked,
-        tick: FigureOrReason<TrainPage> = match &noise.tick {
-            Ok(tick) => FigureOrReason::Figure(TrainPage::new(noise, tick)),
-            Err(why) => FigureOrReason::Reason(NonePage::new(reason::no_figure(why))),
-        },
+        tick: FigureOrReason<TrainPage> =
+            FigureOrReason::new(&noise.tick.as_ref().map_err(reason::no_figure), |tick| TrainPage::new(noise, tick)),
         /// Who took the CPU by the kernel's own events, in other runs of the loop, where they were recorded.
-        witness: Option<FigureOrReason<WitnessPage>> = noise.witness.as_ref().map(|witness| match witness {
-            Ok(witness) => FigureOrReason::Figure(WitnessPage::new(witness)),
-            Err(why) => FigureOrReason::Reason(NonePage::new(why.clone())),
-        }),
+        witness: Option<FigureOrReason<WitnessPage>> = noise.witness.as_ref().map(|witness| FigureOrReason::new(witness, WitnessPage::new)),
         kinds: Vec<KindPage> = noise.kinds.iter().map(|kind| KindPage::new(kind, noise.span)).collect(),
         longest: Vec<GapPage> = noise.longest().into_iter().map(GapPage::new).collect(),
         /// Lost in equal parts of the time.
@@ -159,10 +151,6 @@ json_object! {
         length: f64 = length,
     }
 
-    struct NonePage(why: String) {
-        none: String = why,
-    }
-
     struct TrainPage(noise: &Noise, tick: &Train) {
         frequency_hz: f64 = tick.frequency,
         /// Share of its times at which a gap was.
@@ -264,14 +252,6 @@ json_object! {
         cost: f64 = of.scaled,
         at: Vec<RatePage> = of.at.iter().map(|(hz, share)| RatePage::new(*hz, *share, None)).collect(),
     }
-}
-
-/// A figure, or `none` with why.
-#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
-#[serde(untagged)]
-enum FigureOrReason<T> {
-    Figure(T),
-    Reason(NonePage),
 }
 
 impl Page for TickPage {

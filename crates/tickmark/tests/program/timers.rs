@@ -245,3 +245,47 @@ fn scenarios_have_the_error_of_each_timer_as_table_columns_and_plot() {
     let values = shown("values");
     assert_eq!(values.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count(), 4 * 39);
 }
+
+/// Late wake-ups are named by the kernel's events: a task of a higher priority that takes the CPU each 10 ms is what most waited for, for
+/// as long as it computes, and without it the tail is as short as it is in fact when the task is gone.
+#[test]
+#[ignore = "second tier: root"]
+fn late_wake_ups_are_told_link_by_link() {
+    let _machine = crate::bench::machine();
+    let bench = Bench::new();
+    let cpu = crate::bench::cpu();
+    let spins = "$0 = 'tmculprit'; alarm 30; use Time::HiRes qw(time sleep); \
+                 while (1) { my $t = time + .003; 1 while time < $t; sleep .01 }";
+    let mut busy = std::process::Command::new("taskset");
+    let mut busy = busy.args(["-c", &cpu, "chrt", "-f", "60", "perl", "-e", spins]).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let arguments = ["timers", "--methods", "nanosleep", "--duration", "8s", "--runs", "2", "--cpu", &cpu];
+    let made = bench.run(&[&arguments[..], &["--late", "1ms"]].concat());
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    assert!(made.status.success(), "{}", err(&made));
+    let page = bench.json(&["timers", "--of", "last", "--late", "1ms"]);
+    let late = &page["late"][0];
+    let reasons = late["reasons"].as_array().unwrap_or_else(|| panic!("{page:#}"));
+    let first = &reasons[0];
+    assert_eq!((&first["link"], &first["cause"]), (&"switch".into(), &"task".into()), "{late:#}");
+    assert!(first["name"].as_str().unwrap().starts_with("tmculprit ("), "{late:#}");
+    let all: u64 = reasons.iter().map(|reason| reason["wakes"].as_u64().unwrap()).sum();
+    assert!(first["wakes"].as_u64().unwrap() * 2 > all && all >= 50, "{late:#}");
+    // A wait ends anywhere in its 3 ms.
+    assert!((2e6..8e6).contains(&first["max"].as_f64().unwrap()), "{late:#}");
+    // The links of each are all of it.
+    for wake in late["latest"].as_array().unwrap() {
+        let links: f64 = wake["links"].as_array().unwrap().iter().map(|link| link[1].as_f64().unwrap()).sum();
+        assert!((links - wake["late"].as_f64().unwrap()).abs() < 1.0, "{wake}");
+    }
+    let quantile = |page: &serde_json::Value| page["value"].as_f64();
+    let with = quantile(&late["quantiles"]["p99"]).unwrap();
+    // It is not known where it is below the latest ones that were kept.
+    let without = quantile(&first["without"]["p99"]).unwrap_or(late["above"].as_f64().unwrap());
+    assert!(without < with / 2.0, "{without} and {with}: {late:#}");
+    let text = out(&bench.run(&["timers", "--of", "last"])).replace('\n', " ");
+    for part in ["Why late, by the kernel's events", "waited for tmculprit", "p99 without it", "until it had"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}

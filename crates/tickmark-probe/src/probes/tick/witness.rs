@@ -24,7 +24,7 @@ pub(super) const WITNESS: Probe = Probe {
     },
     prepare: |_, params| {
         let (cpu, time) = (params.cpu, Nanos::from_millis(params.number("ms") as i32));
-        available(cpu).map_err(|error| Unavailable::Missing(reason(&error)))?;
+        available(cpu).map_err(|error| Unavailable::Missing(reason(&error, "tick")))?;
         Ok(routine(move |budget, sink| {
             let budget = Budget { time, ..*budget };
             if budget.gauge.counts() {
@@ -37,10 +37,10 @@ pub(super) const WITNESS: Probe = Probe {
 };
 
 /// Why there is no witness, with what would help.
-fn reason(error: &CallError) -> String {
+pub(in crate::probes) fn reason(error: &CallError, command: &str) -> String {
     match error.errno {
         libc::EPERM | libc::EACCES => {
-            format!("{error}; run it as root (sudo tickmark tick), or with CAP_PERFMON and tracefs mounted")
+            format!("{error}; run it as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted")
         }
         libc::ENOENT | libc::ENODEV => {
             format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)")

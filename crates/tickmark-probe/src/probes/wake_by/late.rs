@@ -1,5 +1,6 @@
 //! A wake-up that is later than a threshold: the kernel's tracer is stopped, and what ran meanwhile is asked for.
 
+use super::Observer;
 use crate::routine::Budget;
 use crate::sys::counters::Counters;
 use crate::sys::running;
@@ -14,6 +15,10 @@ pub(super) struct Watch {
     above: i64,
     tracer: Option<File>,
     counters: Option<Counters>,
+    /// When the run began, ns of CLOCK_MONOTONIC.
+    origin: u64,
+    /// The one that was too late.
+    pub(super) met: Option<GapTrace>,
 }
 
 impl Watch {
@@ -21,19 +26,13 @@ impl Watch {
     pub(super) fn new(cpu: u32, budget: &Budget) -> Option<Self> {
         let stop = budget.stop?;
         let tracer = stop.tracing.then(|| File::options().write(true).open(TRACING).ok()).flatten();
-        Some(Self { cpu, above: stop.above.get(), tracer, counters: Counters::open(cpu) })
-    }
-
-    /// Before a sleep: what was counted so far is none of its.
-    pub(super) fn begin(&mut self) {
-        if let Some(counters) = &mut self.counters {
-            counters.read(|_, _| ());
-        }
+        let counters = Counters::open(cpu);
+        Some(Self { cpu, above: stop.above.get(), tracer, counters, origin: 0, met: None })
     }
 
     /// After a sleep whose time was `target`, in ns from the beginning, and that ended `late`: where that is too late, what ran and was
     /// counted meanwhile. Tasks are those that ran since the time; the kernel's counters have moved since the sleep began.
-    pub(super) fn met(&mut self, target: u64, late: i64) -> Option<GapTrace> {
+    fn look(&mut self, target: u64, late: i64) -> Option<GapTrace> {
         if late <= self.above {
             return None;
         }
@@ -77,5 +76,20 @@ impl Watch {
             })),
             events: None,
         })
+    }
+}
+
+impl Observer for Watch {
+    fn begin(&mut self, origin: u64) {
+        self.origin = origin;
+        // What was counted so far is none of its.
+        if let Some(counters) = &mut self.counters {
+            counters.read(|_, _| ());
+        }
+    }
+
+    fn end(&mut self, target: u64, woke: u64) -> bool {
+        self.met = self.look(target - self.origin, woke as i64 - target as i64);
+        self.met.is_some()
     }
 }

@@ -3,7 +3,7 @@
 use super::kinds::{Kind, Subject};
 use super::symbols::symbols;
 use super::{Tracepoints, perf};
-use crate::sys::perf::{RECORD_SAMPLE, word};
+use crate::sys::perf::{RECORD_LOST, RECORD_SAMPLE, word};
 use crate::sys::tracefs::Field;
 use std::collections::BTreeMap;
 use tickmark_wire::{EventSubject, KernelEvents, Nanos, Wakings};
@@ -69,10 +69,12 @@ enum Key {
 }
 
 /// Subjects so far, by what stands in records.
-#[derive(Default)]
-struct Subjects {
+#[derive(Debug, Default)]
+pub struct Subjects {
     index: BTreeMap<Key, u32>,
     all: Vec<(Key, String)>,
+    /// Who set each timer last, by its address.
+    armed: BTreeMap<u64, u32>,
 }
 
 impl Subjects {
@@ -144,68 +146,145 @@ fn task(id: u32, name: String) -> EventSubject {
     EventSubject { name, id: Some(id), process, cgroup }
 }
 
-/// An event of the CPU: when, its tracepoint and subject as indices, how long it had lasted.
-type Occurred = (Nanos, u32, u32, Option<Nanos>);
+/// An event of the CPU.
+#[derive(Debug)]
+struct Occurred {
+    time: Nanos,
+    /// Tracepoint and subject, as indices.
+    tracepoint: u32,
+    subject: u32,
+    lasted: Option<Nanos>,
+    armed_by: Option<u32>,
+}
+
+/// Records of a stretch of time, decoded.
+#[derive(Debug, Default)]
+pub struct Batch {
+    events: Vec<Occurred>,
+    wakings: Vec<Waking>,
+    /// Records of the CPU that were read, and those that the kernel says it could not write.
+    read: u64,
+    lost: u64,
+}
+
+/// A wake-up: when, the waker's CPU, the task, the task on the waker's CPU.
+type Waking = (Nanos, u32, u32, u32);
+
+impl Batch {
+    /// Whether the kernel could not write some.
+    #[must_use]
+    pub fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Forgets all, but how many are missing.
+    pub fn forget(&mut self) {
+        self.events.clear();
+        self.wakings.clear();
+    }
+
+    /// Forgets what came after a time.
+    pub fn cut_after(&mut self, end: Nanos) {
+        self.events.retain(|event| event.time <= end);
+        self.wakings.retain(|waking| waking.0 <= end);
+    }
+}
 
 impl Tracepoints {
-    /// Everything that was kept, its times by `axis` in those of the loop, ascending.
-    ///
-    /// # Errors
-    /// Those of read(2).
-    pub fn take(mut self, axis: impl Fn(i64) -> Nanos) -> Result<KernelEvents, super::CallError> {
-        let (mut subjects, mut wakings) = (Subjects::default(), Wakings::default());
-        let by_id: BTreeMap<u64, usize> =
-            self.opened.iter().enumerate().map(|(at, opened)| (opened.id, at)).collect();
-        let (opened, cpu, mut kept) = (&self.opened, self.cpu, 0u64);
-        let mut events: Vec<Occurred> = Vec::new();
+    /// Takes the records since the last time, their times by `axis` in those of the loop, ascending.
+    pub fn drain(&mut self, subjects: &mut Subjects, axis: impl Fn(i64) -> Nanos) -> Batch {
+        let (opened, cpu, mut batch) = (&self.opened, self.cpu, Batch::default());
+        let Batch { events, wakings, read, lost } = &mut batch;
         self.ring.take(&mut |record, body| {
+            if record == RECORD_LOST {
+                *lost += word(body, 1).unwrap_or(1);
+            }
             let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
-            let Some((raw, at)) = raw.and_then(|raw| Some((raw, *by_id.get(&raw.id)?))) else { return };
-            kept += 1;
+            let at = |raw: &Raw<'_>| opened.iter().position(|opened| opened.id == raw.id);
+            let Some((raw, at)) = raw.and_then(|raw| Some((raw, at(&raw)?))) else { return };
+            *read += 1;
             let kind = &opened[at].kind;
             let Some(subject) = subjects.intern(kind, &raw) else { return };
             if at == 0 {
-                push_waking(&mut wakings, axis(raw.time), cpu, subject, subjects.thread(&raw));
-            } else {
-                let lasted = kind.lasted.and_then(|field| raw.number(field));
-                events.push((axis(raw.time), at as u32, subject, lasted.map(|ns| Nanos::new(ns as i64))));
+                wakings.push((axis(raw.time), cpu, subject, subjects.thread(&raw)));
+                return;
             }
+            let timer = kind.timer.and_then(|field| raw.number(field));
+            if kind.is_start() {
+                let by = subjects.thread(&raw);
+                subjects.armed.extend(timer.map(|timer| (timer, by)));
+                return;
+            }
+            let lasted = kind.lasted.and_then(|field| raw.number(field)).map(|ns| Nanos::new(ns as i64));
+            let armed_by = timer.and_then(|timer| subjects.armed.get(&timer).copied());
+            events.push(Occurred { time: axis(raw.time), tracepoint: at as u32, subject, lasted, armed_by });
         });
         for (cpu, _, ring) in &mut self.elsewhere {
             ring.take(&mut |record, body| {
                 let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
                 let Some(raw) = raw else { return };
                 let Some(subject) = subjects.intern(&opened[0].kind, &raw) else { return };
-                push_waking(&mut wakings, axis(raw.time), *cpu, subject, subjects.thread(&raw));
+                wakings.push((axis(raw.time), *cpu, subject, subjects.thread(&raw)));
             });
         }
         // An event is stamped before it has its place: one that interrupts that comes first.
-        events.sort_by_key(|(time, ..)| *time);
-        let lasted = events.iter().enumerate().filter_map(|(at, event)| Some((at as u32, event.3?)));
-        let counted = opened.iter().map(|opened| perf::value(&opened.event)).sum::<Result<u64, _>>()?;
-        // Records have numbers of the first namespace of processes, /proc those of ours.
-        let is_first = self.thread == super::own_thread();
-        Ok(KernelEvents {
-            tracepoints: opened.iter().map(|opened| opened.kind.name.clone()).collect(),
+        events.sort_by_key(|event| event.time);
+        batch
+    }
+
+    /// Takes the records since the last time and forgets them; true if the kernel could not write some.
+    pub fn discard(&mut self) -> bool {
+        let mut has_lost = false;
+        self.ring.take(&mut |record, _| has_lost |= record == RECORD_LOST);
+        self.elsewhere.iter_mut().for_each(|(.., ring)| ring.take(&mut |_, _| ()));
+        has_lost
+    }
+
+    /// Everything that was kept, its times by `axis` in those of the loop, ascending.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn take(mut self, axis: impl Fn(i64) -> Nanos) -> Result<KernelEvents, super::CallError> {
+        let mut subjects = Subjects::default();
+        let batch = self.drain(&mut subjects, axis);
+        let values = self.opened.iter().map(|opened| perf::value(&opened.event));
+        let dropped = values.sum::<Result<u64, _>>()?.saturating_sub(batch.read);
+        Ok(KernelEvents { dropped, ..self.columns(subjects, [batch]) })
+    }
+
+    /// Batches, one after the other in time, as columns.
+    #[must_use]
+    pub fn columns(self, subjects: Subjects, batches: impl IntoIterator<Item = Batch>) -> KernelEvents {
+        let (mut events, mut wakings, mut dropped) = (Vec::new(), Wakings::default(), 0);
+        for batch in batches {
+            dropped += batch.lost;
+            events.extend(batch.events);
+            for (time, cpu, task, by) in batch.wakings {
+                wakings.time.push(time);
+                wakings.cpu.push(cpu);
+                wakings.task.push(task);
+                wakings.by.push(by);
+            }
+        }
+        let numbered = || (0u32..).zip(&events);
+        let lasted = numbered().filter_map(|(at, event)| Some((at, event.lasted?)));
+        let armed = numbered().filter_map(|(at, event)| Some((at, event.armed_by?)));
+        KernelEvents {
+            tracepoints: self.opened.iter().map(|opened| opened.kind.name.clone()).collect(),
+            // Records have numbers of the first namespace of processes, /proc those of ours.
+            subjects: subjects.finish(self.thread == super::own_thread()),
             refused: self.refused,
             thread: self.thread,
-            subjects: subjects.finish(is_first),
             lasted: lasted.collect(),
-            time: events.iter().map(|event| event.0).collect(),
-            tracepoint: events.iter().map(|event| event.1).collect(),
-            subject: events.iter().map(|event| event.2).collect(),
+            armed: armed.collect(),
+            time: events.iter().map(|event| event.time).collect(),
+            tracepoint: events.iter().map(|event| event.tracepoint).collect(),
+            subject: events.iter().map(|event| event.subject).collect(),
             wakings,
-            dropped: counted.saturating_sub(kept),
+            dropped,
             ..KernelEvents::default()
-        })
+        }
     }
-}
-
-fn push_waking(wakings: &mut Wakings, time: Nanos, cpu: u32, task: u32, by: u32) {
-    wakings.time.push(time);
-    wakings.cpu.push(cpu);
-    wakings.task.push(task);
-    wakings.by.push(by);
 }
 
 #[cfg(test)]
@@ -232,6 +311,7 @@ mod tests {
             number: 1,
             subject: Subject::Device((8, 4), (12, 4)),
             lasted: None,
+            timer: None,
         };
         let mut subjects = Subjects::default();
         let first = subjects.intern(&kind, &raw);

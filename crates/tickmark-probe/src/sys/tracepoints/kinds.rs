@@ -32,6 +32,10 @@ const NAMES: [&str; 20] = [
 ];
 /// Page faults of the loop's own thread alone: another task's are a part of its turn.
 const FAULT: &str = "exceptions/page_fault_user";
+/// Timers that are set, but for those that an interrupt sets, as the tick does itself: `common_flags` says so (TRACE_FLAG_HARDIRQ,
+/// TRACE_FLAG_SOFTIRQ in include/linux/trace_events.h).
+const STARTS: [&str; 2] = ["timer/hrtimer_start", "timer/timer_start"];
+const IN_INTERRUPT: u32 = 0x18;
 /// Interrupts of x86 that pass the local APIC; the others in the folder are about vectors.
 const LOCAL: &str = "irq_vectors";
 
@@ -59,6 +63,8 @@ pub(super) struct Kind {
     pub(super) subject: Subject,
     /// The field with how long it took.
     pub(super) lasted: Option<Field>,
+    /// The field with the timer's address.
+    pub(super) timer: Option<Field>,
 }
 
 /// Names of those that this kernel may have.
@@ -69,7 +75,7 @@ pub(super) fn names(tracefs: &Tracefs) -> Vec<String> {
         is_interrupt && !name.starts_with("vector_") && name != "irq_work_exit"
     };
     let local = tracefs.names(&format!("events/{LOCAL}")).into_iter().filter(is_local);
-    let all = NAMES.into_iter().chain([FAULT]).map(str::to_owned);
+    let all = NAMES.into_iter().chain(STARTS).chain([FAULT]).map(str::to_owned);
     all.chain(local.map(|name| format!("{LOCAL}/{name}"))).collect()
 }
 
@@ -97,11 +103,21 @@ impl Kind {
             _ => function(),
         };
         let subject = subject.unwrap_or(Subject::None);
-        Ok(Self { name: name.to_owned(), number, subject, lasted: of("delta_ns") })
+        let timer = of("hrtimer").or_else(|| of("timer"));
+        Ok(Self { name: name.to_owned(), number, subject, lasted: of("delta_ns"), timer })
     }
 
     /// Which of its events are kept, for a loop of this thread; none keeps all.
     pub(super) fn condition(&self, thread: u32) -> Option<String> {
-        (self.name == FAULT).then(|| format!("common_pid == {thread}"))
+        match self.name.as_str() {
+            FAULT => Some(format!("common_pid == {thread}")),
+            _ if self.is_start() => Some(format!("!(common_flags & {IN_INTERRUPT})")),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a timer that is set.
+    pub(super) fn is_start(&self) -> bool {
+        STARTS.contains(&self.name.as_str())
     }
 }

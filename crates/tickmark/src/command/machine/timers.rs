@@ -11,11 +11,18 @@ use tickmark_analysis::report::{self, Header};
 use tickmark_analysis::scenario;
 use tickmark_analysis::wakes::{self, Met, Wakes};
 use tickmark_drive::plan;
+use tickmark_probe::sys::tracepoints;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Priority, Settings, names};
 
 /// Wake-ups that a run of one way has time for, at least.
 const FEWEST: i64 = 10;
+/// The part of the duration in which the kernel's events are recorded; not of a duration that is shorter than this.
+const RECORDED_PART: i64 = 4;
+const SHORTEST: Nanos = Nanos::from_millis(2_000);
+/// Ways to wait in which the kernel wakes the program's own thread, the usual one first.
+const DIRECT: [&str; 8] =
+    ["nanosleep", "std", "timerfd", "ppoll", "epoll_pwait2", "futex", "posix-signal", "nanosleep-relative"];
 
 pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, Error> {
     if let Some(folder) = &options.plots {
@@ -48,6 +55,13 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
         let seconds = (options.duration.get() / parts).clamp(1, 600);
         offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::TIMERLAT)])?);
     }
+    let mut duration = options.duration;
+    if let Some(recorded) = recorded_arguments(options, runs).filter(|_| threshold.is_none() && !is_rows) {
+        offers.extend(selection::select(&[recorded])?);
+        if tracepoints::available(0).is_ok() {
+            duration = Nanos::new(duration.get() - duration.get() / RECORDED_PART);
+        }
+    }
     let listed = cpus::resolve(&options.cpus)?;
     let name = own_name(options.name.as_deref());
     let plan = |cpu: &Option<u32>| {
@@ -57,7 +71,7 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
         let made = plan::make(
             &offers,
             runs,
-            Some(options.duration),
+            Some(duration),
             settings,
             threshold.is_some(),
             &mut rand::rng(),
@@ -134,6 +148,16 @@ fn method_arguments(options: &Timers) -> Vec<String> {
         }
     }
     select
+}
+
+/// The probe that has the kernel's events beside it, of the first way that it knows; what is refused says why in the recording.
+fn recorded_arguments(options: &Timers, runs: u32) -> Option<String> {
+    let class = options.class.iter().find(|class| *class != "deadline")?;
+    let method = DIRECT.into_iter().find(|method| options.methods.iter().any(|own| own == method))?;
+    let (ahead, idle) = (options.interval.get() / 1_000, options.idle.first()?);
+    let millis = options.duration.get() / RECORDED_PART / i64::from(runs.max(1)) / 1_000_000;
+    let arguments = format!("ahead={ahead},method={method},class={class},idle={idle},ms={}", millis.clamp(100, 60_000));
+    (options.duration >= SHORTEST).then(|| format!("{}:{arguments}", names::RECORDED_WAKE))
 }
 
 /// True if everything that the recordings were to have is in them.

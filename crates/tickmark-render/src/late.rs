@@ -1,0 +1,161 @@
+//! Why wake-ups were late, by the kernel's own events, as text.
+
+use crate::grid::{fitting_table, wrapped};
+use crate::number::{count, time};
+use std::fmt::Write;
+use tickmark_analysis::noise::{Cause, LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT};
+
+/// Reasons that have a row, and of which the first screen tells.
+const ROWS: usize = 8;
+const TOLD: usize = 3;
+/// Wake-ups that are told link by link, the latest.
+const CHAINS: usize = 3;
+
+/// In a sentence: how many of the latest wake-ups had which reason.
+pub(crate) fn summary(late: &LateWakes) -> String {
+    let (length, known) = late.beyond;
+    let one = |group: &LateGroup| format!("{} {}", group.count, group_words(group));
+    let told: Vec<String> = late.groups.iter().take(TOLD).map(one).collect();
+    let others: usize = late.groups.iter().skip(TOLD).map(|group| group.count).sum();
+    let others = if others > 0 { format!("; {others} for other reasons") } else { String::new() };
+    if known == 0 {
+        return format!("Why late, by the kernel's events: of {} none has a chain that is known.", wakes(late.wake_ups));
+    }
+    format!(
+        "Why late, by the kernel's events: of {known} later than {} (of {}) {}{others}.",
+        time(length),
+        wakes(late.wake_ups),
+        told.join("; ")
+    )
+}
+
+fn wakes(number: usize) -> String {
+    count(u32::try_from(number).unwrap_or(u32::MAX), "wake-up")
+}
+
+/// The reasons with what the tail would be without each, and the chains of the latest.
+pub(crate) fn tables(late: &LateWakes) -> String {
+    let mut out = String::new();
+    let shown: Vec<usize> = (0..WITHOUT.len()).filter(|at| late.quantiles[*at].is_some()).collect();
+    let heading = ["why late", "wake-ups", "latest"].map(str::to_owned);
+    let without = |at: &usize| format!("p{} without it", WITHOUT[*at] * 100.0);
+    let mut rows = vec![heading.into_iter().chain(shown.iter().map(without)).collect::<Vec<String>>()];
+    for group in late.groups.iter().take(ROWS) {
+        let first = [group_words(group), group.count.to_string(), time(group.longest)];
+        let without = |at: &usize| quantile(group.without[*at], late.above);
+        rows.push(first.into_iter().chain(shown.iter().map(without)).collect());
+    }
+    let others: usize = late.groups.iter().skip(ROWS).map(|group| group.count).sum();
+    if others > 0 {
+        let mut row = vec![format!("{} other reasons", late.groups.len() - ROWS), others.to_string()];
+        row.resize(rows[0].len(), String::new());
+        rows.push(row);
+    }
+    fitting_table(&mut out, &rows, &[1, 2, 3, 4], &[2]);
+    let _ = writeln!(out);
+    for wake in late.latest.iter().take(CHAINS) {
+        let _ = writeln!(out, "{}", wrapped(&chain(wake), 2).join("\n").trim_start());
+    }
+    out
+}
+
+fn quantile(quantile: Option<Quantile>, above: f64) -> String {
+    quantile.map_or_else(|| format!("< {}", time(above)), |known| time(known.value))
+}
+
+/// How the reasons came about, and what is not known.
+pub(crate) fn notes(late: &LateWakes) -> Vec<String> {
+    let mut notes = vec![format!(
+        "Why late: {}, in runs with the kernel's tracepoints recorded; the latencies above are from runs without. A reason is what most of the time from the wait's end to \
+         the program's next reading of the clock was. Late interrupt: the task had interrupts off, an idle CPU was slow to leave its idle state, or the CPU was \
+         outside of this kernel. Without it: the same wake-ups, each less its time of that cause; a promise that a measurement without the cause has to keep.",
+        late.title
+    )];
+    let usual = (0..WITHOUT.len()).filter_map(|at| Some((WITHOUT[at], late.quantiles[at]?)));
+    let usual: Vec<String> = usual
+        .map(|(q, known)| {
+            let limits = match known.limits {
+                [low, Some(high)] => {
+                    let low = low.map_or_else(|| format!("less than {}", time(late.above)), time);
+                    format!(" ({low} to {}, 95 %)", time(high))
+                }
+                [_, None] => String::new(),
+            };
+            format!("p{} {}{limits}", q * 100.0, time(known.value))
+        })
+        .collect();
+    if !usual.is_empty() {
+        notes.push(format!("With the events recorded: {}.", usual.join(", ")));
+    }
+    if late.unknown > 0 {
+        let dropped = if late.dropped > 0 { "; events are missing" } else { "" };
+        notes.push(format!(
+            "Of {} the chain is not known: the program did not sleep, or was not switched to on this CPU{dropped}.",
+            wakes(late.unknown)
+        ));
+    }
+    notes
+}
+
+/// One wake-up, link by link.
+fn chain(wake: &LateWake) -> String {
+    let link = |(link, length): &(Link, f64)| {
+        let own = wake.parts.iter().filter(|(reason, _)| reason.link == *link);
+        let most = own.max_by(|a, b| a.1.total_cmp(b.1)).and_then(|(reason, _)| reason.cause.as_ref());
+        let most = most.filter(|cause| **cause != Cause::Outside || *link != Link::Return);
+        let most = most.map_or_else(String::new, |cause| format!(" ({})", cause.words()));
+        format!("{} {}{most}", step(*link), time(*length))
+    };
+    let links: Vec<String> = wake.links.iter().map(link).collect();
+    format!("at {:.6} s, {} late: {}", wake.at / 1e9, time(wake.late), links.join(", "))
+}
+
+/// A link in words.
+fn step(link: Link) -> &'static str {
+    match link {
+        Link::Slack => "timer slack",
+        Link::Interrupt => "until the timer's interrupt",
+        Link::Handler => "in it",
+        Link::Elsewhere => "until another CPU woke it",
+        Link::Switch => "until it had the CPU",
+        Link::Return => "until it read the clock",
+    }
+}
+
+/// The reason of several wake-ups in words.
+fn group_words(group: &LateGroup) -> String {
+    match &group.reason.cause {
+        Some(Cause::Task { name, .. }) if group.tasks > 1 => {
+            reason_words(group.reason.link, &format!("{name} ({} tasks)", group.tasks))
+        }
+        _ => words(&group.reason),
+    }
+}
+
+/// A reason in words.
+pub(crate) fn words(reason: &Reason) -> String {
+    match (reason.link, &reason.cause) {
+        (link, None) => step(link).to_owned(),
+        (Link::Switch, Some(Cause::Idle)) => "the switch from idle".to_owned(),
+        (Link::Return, Some(Cause::Outside)) => "the way back into the program".to_owned(),
+        (Link::Switch, Some(cause)) if !matches!(cause, Cause::Task { .. }) => {
+            format!("{}, before the switch to it", cause.words())
+        }
+        (link, Some(cause)) => reason_words(link, &cause.words()),
+    }
+}
+
+fn reason_words(link: Link, what: &str) -> String {
+    match link {
+        Link::Interrupt => format!("late interrupt: {what}"),
+        Link::Handler => format!("in the timer's interrupt: {what}"),
+        Link::Elsewhere => format!("late wake-up by another CPU; here {what}"),
+        Link::Switch => format!("waited for {what}"),
+        Link::Slack | Link::Return => format!("on the way back into the program: {what}"),
+    }
+}
+
+/// What kept the kernel's events from being recorded.
+pub(crate) fn without_events(why: &str) -> String {
+    format!("Why they were late is not known: {why}.")
+}
