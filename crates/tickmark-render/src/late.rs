@@ -19,7 +19,10 @@ pub(crate) fn summary(late: &LateWakes) -> String {
     let others: usize = late.groups.iter().skip(TOLD).map(|group| group.count).sum();
     let others = if others > 0 { format!("; {others} for other reasons") } else { String::new() };
     if known == 0 {
-        return format!("Why late, by the kernel's events: of {} none has a chain that is known.", wakes(late.wake_ups));
+        return format!(
+            "Why late, by the kernel's events: of {} none has a chain that is known.",
+            wakes(late.wake_ups)
+        );
     }
     format!(
         "Why late, by the kernel's events: of {known} later than {} (of {}) {}{others}.",
@@ -158,4 +161,59 @@ fn reason_words(link: Link, what: &str) -> String {
 /// What kept the kernel's events from being recorded.
 pub(crate) fn without_events(why: &str) -> String {
     format!("Why they were late is not known: {why}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn reasons_and_chains_are_told() {
+        let task = |thread| Cause::Task { name: "make".to_owned(), thread, cgroup: None };
+        let waited = Reason { link: Link::Switch, cause: Some(task(7)) };
+        let slack = Reason { link: Link::Slack, cause: None };
+        let late = Reason { link: Link::Interrupt, cause: Some(Cause::Idle) };
+        let soft = Reason { link: Link::Switch, cause: Some(Cause::SoftInterrupt("RCU".to_owned())) };
+        let known = |value| Some(Quantile { value, limits: [Some(value * 0.9), Some(value * 1.2)] });
+        let group = |reason: &Reason, tasks, count, longest| LateGroup {
+            reason: reason.clone(),
+            tasks,
+            count,
+            longest,
+            without: [None, known(longest / 3.0)],
+        };
+        let groups = vec![
+            group(&waited, 3, 31, 2_400_000.0),
+            group(&slack, 1, 12, 130_000.0),
+            group(&late, 1, 9, 400_000.0),
+            group(&soft, 1, 2, 230_000.0),
+        ];
+        let parts = [(waited, 390_000.0), (slack, 50_000.0), (late, 9_000.0)];
+        let wake = LateWake {
+            at: 1.25e9,
+            late: 460_000.0,
+            links: vec![
+                (Link::Slack, 50_000.0),
+                (Link::Interrupt, 9_000.0),
+                (Link::Switch, 390_000.0),
+                (Link::Return, 11_000.0),
+            ],
+            parts: parts.into_iter().collect::<BTreeMap<Reason, f64>>(),
+        };
+        let page = LateWakes {
+            title: "clock_nanosleep".to_owned(),
+            wake_ups: 12_000,
+            above: 80_000.0,
+            beyond: (100_000.0, 54),
+            slack: 50_000.0,
+            quantiles: [None, known(900_000.0)],
+            groups,
+            latest: vec![wake],
+            unknown: 2,
+            dropped: 5,
+        };
+        let all = [summary(&page), tables(&page), notes(&page).join("\n"), without_events("EPERM")];
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
 }

@@ -307,7 +307,13 @@ mod tests {
             way("clock_nanosleep", Ok(summary_of(&[5e4, 6e4, 7.5e6], None))),
             way("io_uring timeout", Err("io_uring_setup: Operation not permitted".to_owned())),
         ];
-        let page = text(&Wakes { ways, confidence: 0.95, bound: Some(0.01), interval: Some(500_000.0), late: Vec::new() });
+        let page = text(&Wakes {
+            ways,
+            confidence: 0.95,
+            bound: Some(0.01),
+            interval: Some(500_000.0),
+            late: Vec::new(),
+        });
         assert!(page.lines().all(|line| line.chars().count() <= 92), "{page}");
         insta::assert_snapshot!(page);
     }

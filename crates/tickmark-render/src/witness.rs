@@ -33,7 +33,7 @@ pub(crate) fn summary(witness: &Witness) -> String {
 pub(crate) fn tables(witness: &Witness) -> String {
     let seconds = witness.span / 1e9;
     let mut out = String::new();
-    let heading = ["who took the CPU", "of the CPU", "times/s", "median", "p99", "longest", "woken by"];
+    let heading = ["who took the CPU", "of the CPU", "times/s", "median", "p99", "longest", "woken, set by"];
     let row = |taker: &Taker| {
         let at = |q| taker.lengths.quantile(q).map_or_else(String::new, time);
         vec![
@@ -182,7 +182,8 @@ pub(crate) fn notes(witness: &Witness, cpu: u32, without: f64) -> Vec<String> {
     let trains: Vec<String> = witness.trains.iter().map(|rate| format!("{rate:.2} Hz")).collect();
     let trains = (!trains.is_empty()).then(|| format!("periodic at {}", trains.join(", ")));
     if witness.outside.0 > 0 {
-        let known: Vec<String> = steal.into_iter().chain(trains).collect();
+        let managed = witness.management.map(|count| format!("the processor counted {count} SMI"));
+        let known: Vec<String> = steal.into_iter().chain(managed).chain(trains).collect();
         let known = if known.is_empty() { String::new() } else { format!("; {}", known.join("; ")) };
         notes.push(format!(
             "Outside of this kernel: {} without an event{known}.",

@@ -35,6 +35,9 @@ pub struct KernelEvents {
     pub wakings: Wakings,
     /// Events that the kernel counted and that are not here: after the last one that is here where the buffer was full.
     pub dropped: u64,
+    /// System management interrupts that the processor counted meanwhile (MSR_SMI_COUNT, Intel's), where /dev/cpu/*/msr may be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub management: Option<u64>,
     /// What an event costs here.
     pub cost: Option<EventCost>,
     /// How much later than its time the kernel may end a wait (timer slack), for the waits of a wake-up.

@@ -1,7 +1,7 @@
 //! Who else has the CPU: the hypervisor, other tasks, interrupts, and what limits this one.
 
 use super::{Check, Cost, Diagnosis, Evidence, ObservedValue, Patient, looked, measured};
-use crate::noise::GapCause;
+use crate::noise::{Cause, GapCause};
 use tickmark_wire::{Environment, Priority, names};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -18,28 +18,39 @@ pub(super) const CHECKS: &[Check] = &[
 const SHARE: f64 = 0.01;
 /// Interrupts that take more of a CPU are worth another one.
 const INTERRUPTS: f64 = 0.002;
+/// Soft interrupts that devices' interrupts bring.
+const DEVICES: [&str; 3] = ["NET_RX", "NET_TX", "BLOCK"];
 /// Tasks that wait for a CPU for more of the time.
 const PRESSURE: f64 = 0.1;
 /// Periods in which a quota ended a turn.
 const PERIODS: f64 = 0.01;
 
-/// The share of the watched CPU that went to gaps of some names, and each of them; under `none` where there are none.
+/// Causes of a kind that are told by name, the largest.
+const NAMED: usize = 5;
+
+/// The share of the watched CPU that went to some causes, and the largest of them: by the kernel's events where they were recorded, else by its counters;
+/// under `none` where there are none.
 fn lost(
     patient: &Patient<'_>,
     none: &str,
-    of: impl Fn(&GapCause) -> bool,
+    by_events: impl Fn(&Cause) -> bool,
+    by_counters: impl Fn(&GapCause) -> bool,
 ) -> Result<(f64, Vec<Evidence>), String> {
     let noise = patient.noise.as_ref().ok_or("no loop watched the CPU")?;
-    let own: Vec<_> = noise.kinds.iter().filter(|kind| of(&kind.what)).collect();
-    let share = own.iter().map(|kind| kind.total).sum::<f64>() / noise.span;
-    let each = |kind: &&crate::noise::Kind| {
-        measured(&format!("lost to {}", kind.what.code()), ObservedValue::Share(kind.total / noise.span))
+    let shares: Vec<(String, f64)> = if let Some(Ok(witness)) = &noise.witness {
+        let own = witness.takers.iter().filter(|taker| by_events(&taker.cause));
+        own.map(|taker| (taker.cause.words(), taker.net(witness.event_cost) / witness.span)).collect()
+    } else {
+        let own = noise.kinds.iter().filter(|kind| by_counters(&kind.what));
+        own.map(|kind| (kind.what.code(), kind.total / noise.span)).collect()
     };
-    let mut evidence: Vec<Evidence> = own.iter().map(each).collect();
+    let each =
+        |(name, share): &(String, f64)| measured(&format!("lost to {name}"), ObservedValue::Share(*share));
+    let mut evidence: Vec<Evidence> = shares.iter().take(NAMED).map(each).collect();
     if evidence.is_empty() {
         evidence.push(measured(none, ObservedValue::Share(0.0)));
     }
-    Ok((share, evidence))
+    Ok((shares.iter().map(|(_, share)| share).sum(), evidence))
 }
 
 /// By the kernel's account of the CPU, over everything that was measured.
@@ -80,7 +91,8 @@ fn steal(patient: &Patient<'_>) -> Diagnosis {
 fn outside(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "noisy-neighbour";
     looked(NAME, || {
-        let (share, evidence) = lost(patient, "lost outside this kernel", |what| {
+        let is_outside = |cause: &Cause| *cause == Cause::Outside;
+        let (share, evidence) = lost(patient, "lost outside this kernel", is_outside, |what| {
             matches!(what, GapCause::Outside(_) | GapCause::Unseen)
         })?;
         Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
@@ -93,10 +105,15 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
         // Interrupts that CPUs send each other cannot be moved: devices' have a number.
         let device = |what: &GapCause| match what {
             GapCause::Interrupt(line) => line.starts_with(|first: char| first.is_ascii_digit()),
-            GapCause::SoftInterrupt(line) => ["NET_RX", "NET_TX", "BLOCK"].contains(&line.as_str()),
+            GapCause::SoftInterrupt(line) => DEVICES.contains(&line.as_str()),
             _ => false,
         };
-        let (share, mut evidence) = lost(patient, "lost to devices", device)?;
+        let by_events = |cause: &Cause| match cause {
+            Cause::Device { .. } => true,
+            Cause::SoftInterrupt(name) => DEVICES.contains(&name.as_str()),
+            _ => false,
+        };
+        let (share, mut evidence) = lost(patient, "lost to devices", by_events, device)?;
         evidence.extend(patient.shown("interrupts.on_cpu"));
         Ok(Diagnosis::found_or_fine(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence))
     })
@@ -105,7 +122,12 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
 fn busy(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "busy-cpu";
     looked(NAME, || {
-        let (share, evidence) = lost(patient, "lost to task", |what| *what == GapCause::Task)?;
+        let (share, evidence) = lost(
+            patient,
+            "lost to task",
+            |cause| matches!(cause, Cause::Task { .. }),
+            |what| *what == GapCause::Task,
+        )?;
         Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
     })
 }

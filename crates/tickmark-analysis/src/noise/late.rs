@@ -144,7 +144,8 @@ pub fn summarize_late(
     planned.peek()?;
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
     let metric = recording.meta.plan.metrics.iter().find(|metric| metric.name.as_str() == RECORDED_WAKE);
-    let title = metric.and_then(|metric| metric.title.rsplit_once(": ")).map_or("", |(_, own)| own).to_owned();
+    let title =
+        metric.and_then(|metric| metric.title.rsplit_once(": ")).map_or("", |(_, own)| own).to_owned();
     let (mut runs, mut why) = (Vec::new(), None);
     for run in planned {
         match (&run.status, LateRun::from_run(recording, run, cpu)) {
@@ -199,8 +200,12 @@ impl LateRun {
             return None;
         }
         let targets: Vec<f64> = trace.start.iter().map(|start| start.as_f64()).collect();
-        let ends: Vec<f64> =
-            trace.start.iter().zip(&trace.length).map(|(start, late)| start.as_f64() + late.as_f64()).collect();
+        let ends: Vec<f64> = trace
+            .start
+            .iter()
+            .zip(&trace.length)
+            .map(|(start, late)| start.as_f64() + late.as_f64())
+            .collect();
         let slack = events.slack.map_or(0.0, |slack| slack.as_f64().max(0.0));
         let waits = Walk::waits(events, cpu, &targets, &ends);
         let late = waits.iter().zip(targets.iter().zip(&ends));
@@ -299,7 +304,18 @@ fn joined(title: String, runs: Vec<LateRun>, length: f64, confidence: f64) -> La
     };
     let groups = by_reason.into_iter().enumerate().map(group).collect();
     let quantiles = tail(&|wake| wake.late);
-    LateWakes { title, wake_ups, above, beyond, slack, quantiles, groups, latest, unknown: others.len(), dropped }
+    LateWakes {
+        title,
+        wake_ups,
+        above,
+        beyond,
+        slack,
+        quantiles,
+        groups,
+        latest,
+        unknown: others.len(),
+        dropped,
+    }
 }
 
 /// A quantile of so many values, of which the latest are `known`, ascending, and the others no later than `above`; none where it is among
@@ -312,7 +328,10 @@ fn quantile(known: &[f64], wake_ups: usize, above: f64, q: f64, confidence: f64)
     };
     let value = at((wake_ups.saturating_sub(1) as f64 * q) as usize)?;
     let ranks = quantile_ranks(wake_ups, q, confidence);
-    Some(Quantile { value, limits: [ranks.and_then(|ranks| at(ranks.0)), ranks.and_then(|ranks| at(ranks.1))] })
+    Some(Quantile {
+        value,
+        limits: [ranks.and_then(|ranks| at(ranks.0)), ranks.and_then(|ranks| at(ranks.1))],
+    })
 }
 
 #[cfg(test)]
@@ -398,7 +417,13 @@ mod tests {
         let late: Vec<&LateWake> = run.late.iter().flatten().collect();
         assert_eq!(
             links(late[0]),
-            [("timer_slack", 50.0), ("interrupt", 10.0), ("handler", 4.0), ("switch", 406.0), ("return", 5.0)]
+            [
+                ("timer_slack", 50.0),
+                ("interrupt", 10.0),
+                ("handler", 4.0),
+                ("switch", 406.0),
+                ("return", 5.0)
+            ]
         );
         let hog = Cause::Task { name: "hog".to_owned(), thread: 9, cgroup: None };
         let reason = Reason { link: Link::Switch, cause: Some(hog) };

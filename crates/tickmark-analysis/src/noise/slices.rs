@@ -28,7 +28,7 @@ pub(super) struct Occurrence {
     /// Events recorded in its own time, and of them those that were the first since the kernel was entered: they are dearer.
     pub(super) events: u32,
     pub(super) entries: u32,
-    /// Who woke the task, for the turn of one.
+    /// Who woke the task, for the turn of one; who set the timer, for one that expired.
     pub(super) woken_by: Option<String>,
 }
 
@@ -235,6 +235,9 @@ impl<'a> Walk<'a> {
                 let open = self.stack.iter().position(|frame| layer == WORK && frame.layer == WORK);
                 self.stack.truncate(open.unwrap_or(DEEPEST));
                 let occurrence = self.enter(cause(layer, subject), gap, time);
+                if let Some(by) = self.armed_by() {
+                    self.out.occurrences[occurrence].woken_by = Some(by);
+                }
                 self.stack.push(Frame { layer: layer.clone(), occurrence });
                 Some(occurrence)
             }
@@ -297,6 +300,13 @@ impl<'a> Walk<'a> {
             }
         }
         self.begin(new, gap, time)
+    }
+
+    /// The task that had set the timer which expires now.
+    fn armed_by(&self) -> Option<String> {
+        let (events, index) = (self.events, self.event as u32);
+        let at = events.armed.binary_search_by_key(&index, |(event, _)| *event).ok()?;
+        Some(events.subjects.get(events.armed[at].1 as usize)?.name.clone())
     }
 
     fn switch(&mut self, next: &EventSubject, gap: usize, time: f64) -> usize {

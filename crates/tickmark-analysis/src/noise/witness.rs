@@ -30,6 +30,10 @@ pub struct Witness {
     pub trains: Vec<f64>,
     /// The share of the time that the hypervisor told it had taken.
     pub steal: Option<f64>,
+    /// System management interrupts that the processor counted, where that may be asked.
+    pub management: Option<u64>,
+    /// When each run was, in ns of the clock that stamped its events: its beginning and its end.
+    pub runs: Vec<[f64; 2]>,
     /// Every cause, the one that took most first; their times are the time in gaps.
     pub takers: Vec<Taker>,
     /// By cgroup: time of its tasks in ns, without the cost of events; the one that took most first.
@@ -95,7 +99,7 @@ pub struct Taker {
     pub entries: u64,
     /// Own times of its occurrences, in ns.
     pub lengths: Sorted,
-    /// Who woke it, the most frequent first, for tasks: how often.
+    /// Who woke it, for tasks, or had set it, for timers: how often, the most frequent first.
     pub woken_by: Vec<(String, usize)>,
     /// The share of each stretch of the span, one after the other.
     pub over_time: Vec<f64>,
@@ -233,7 +237,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         RecordingCost::new(&runs.iter().filter_map(|run| run.events.cost.as_ref()).collect::<Vec<_>>());
     let (mut span, mut gaps, mut occurrences) = (0.0, Vec::new(), Vec::new());
     let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0, Vec::new());
-    let (mut steal, mut outside_gaps) = (Some(0.0), 0);
+    let (mut steal, mut management, mut outside_gaps, mut times) = (Some(0.0), Some(0), 0, Vec::new());
     for run in runs {
         for (parts, (start, length)) in run.slices.gaps.iter().zip(run.start.iter().zip(&run.length)) {
             let part = |slice: &super::slices::Slice| {
@@ -248,9 +252,12 @@ fn joined(runs: Vec<Run>) -> Witness {
             run.slices.occurrences.into_iter().map(|one| Occurrence { start: one.start + span, ..one }),
         );
         trains.extend(run.trains);
+        let origin = run.events.origin.as_f64();
+        times.push([origin, origin + run.span]);
         kept += run.events.time.len();
         dropped += run.events.dropped;
         refused = run.events.refused;
+        management = management.zip(run.events.management).map(|(all, own)| all + own);
         steal = steal.zip(run.steal).map(|(all, own)| all + own);
         span += run.span;
     }
@@ -278,6 +285,8 @@ fn joined(runs: Vec<Run>) -> Witness {
         outside,
         trains,
         steal: steal.map(|steal: f64| steal / span),
+        management,
+        runs: times,
         cgroups: cgroups(&takers, cost),
         takers,
         gaps,

@@ -12,16 +12,18 @@ use crate::sys::counters;
 use crate::sys::usage::preemptions;
 use crate::{Meter, Probe, Spec, SystemMeter};
 use looks::Looks;
-#[cfg(feature = "whole")]
-pub(super) use witness::reason;
 use std::fs::File;
 use std::io::Write;
 use tickmark_timer::{Anchor, Scale};
 use tickmark_wire::shared::{GAP_THRESHOLD, TRACING, TURNS_OF_A_GAP};
 use tickmark_wire::{Counted, GapTrace, Group, Headline, Nanos, Observations, Part, names};
+#[cfg(feature = "whole")]
+pub(super) use witness::reason;
 
 /// Gaps longer than this may hold a context switch: two of them take longer on any machine.
 const LOOKED: Nanos = Nanos::new(1_000);
+/// Asking takes no more than so many times its least: what is longer was taken from it.
+const MANY: u64 = 3;
 /// Gaps kept at most: beyond this the machine does little else than interrupt.
 const MOST: usize = 200_000;
 
@@ -158,8 +160,8 @@ fn watch<C: Clock>(
 ) -> (u64, u64) {
     let Limits { threshold, looked, length, most, stop } = *limits;
     let mut switches = preemptions();
-    // Time that other tasks had: a loop looks for a part of its own.
-    let mut gone = 0;
+    // Time that other tasks had: a loop looks for a part of its own. The least time that asking took.
+    let (mut gone, mut ask) = (0, u64::MAX);
     if let Some(looks) = &mut looks {
         looks.begin(clock.now());
     }
@@ -186,28 +188,43 @@ fn watch<C: Clock>(
         }
         last = now;
         if long {
-            let so_far = preemptions();
+            let mut so_far = preemptions();
+            last = clock.now();
+            ask = ask.min(last - now);
+            let away = last - now - ask;
+            if away > threshold.max(MANY * ask) + looked {
+                // A clock that is a system call is read before its way out, which may be the way to another task.
+                if let Some(gap) = gaps.last_mut() {
+                    gap.1 += away;
+                }
+                so_far = preemptions();
+                last = clock.now();
+            }
             if so_far != switches {
                 preempted.push(gaps.len() as u32 - 1);
                 switches = so_far;
-                gone += now - gaps.last().map_or(now, |gap| gap.0);
+                gone += gaps.last().map_or(0, |gap| gap.1 - gap.0);
+            }
+            if away > stop.above {
+                stop.tracing();
+                return (origin, last);
             }
             if let Some(looks) = &mut looks
-                && looks.due(now - origin - gone)
+                && looks.due(last - origin - gone)
             {
-                looks.look(gaps.len() as u32 - 1, now);
+                looks.look(gaps.len() as u32 - 1, last);
                 let ended = clock.now();
                 let so_far = preemptions();
-                let away = if so_far == switches { 0 } else { (ended - now).saturating_sub(looks.own()) };
-                looks.took(ended - now, away);
+                let away = if so_far == switches { 0 } else { (ended - last).saturating_sub(looks.own()) };
+                looks.took(ended - last, away);
                 gone += away;
                 switches = so_far;
+                last = clock.now();
                 if away > stop.above {
                     stop.tracing();
                     return (origin, ended);
                 }
             }
-            last = clock.now();
         }
     }
     (origin, last)
@@ -222,4 +239,43 @@ fn timer_interrupts(cpu: u32) -> Option<u64> {
     let counts =
         lines.filter(is_timer).filter_map(|line| line.split_whitespace().nth(column + 1)?.parse().ok());
     counts.reduce(|sum: u64, count: u64| sum + count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// A clock whose readings are known before.
+    #[derive(Clone, Copy)]
+    struct Readings<'a>(&'a [u64], &'a Cell<usize>);
+
+    impl Clock for Readings<'_> {
+        fn now(self) -> u64 {
+            self.1.set(self.1.get() + 1);
+            self.0[self.1.get() - 1]
+        }
+    }
+
+    #[test]
+    fn what_is_taken_while_the_loop_asks_is_a_part_of_the_gap() {
+        // A tick of 20 us, asked about for 300 ns; a second one, behind whose reading another task has the CPU for 4 ms; and a third one.
+        let readings = [
+            0, 100, 20_100, 20_400, 20_500, 40_500, 4_040_800, 4_041_100, 4_041_200, 4_061_200, 4_061_600,
+            4_061_700, 9_000_000, 9_000_300,
+        ];
+        let limits = Limits { threshold: 300, looked: 1_000, length: 9_000_000, most: 10, stop: Stop::NEVER };
+        let (mut gaps, mut preempted, at) = (Vec::new(), Vec::new(), Cell::new(0));
+        let (origin, last) = watch(Readings(&readings, &at), &limits, &mut gaps, &mut preempted, None);
+        assert_eq!((origin, last, at.get()), (0, 9_000_300, readings.len()));
+        let lengths: Vec<u64> = gaps.iter().map(|(from, to)| to - from).collect();
+        assert_eq!(lengths, [20_000, 4_020_000, 20_000, 4_938_300]);
+        // And what ends it ends it there as well.
+        let stop = Stop { above: 1_000_000, tracer: None };
+        at.set(0);
+        gaps.clear();
+        let limits = Limits { stop, ..limits };
+        let ended = watch(Readings(&readings, &at), &limits, &mut gaps, &mut preempted, None);
+        assert_eq!((ended, gaps.len()), ((0, 4_041_100), 2));
+    }
 }

@@ -75,6 +75,10 @@ json_object! {
         trains_hz: Vec<f64> = of.trains.clone(),
         /// Share of the time, by the hypervisor's account.
         steal: Option<f64> = of.steal,
+        /// System management interrupts by the processor's count.
+        management_interrupts: Option<u64> = of.management,
+        /// When each run was, on the clock that stamped its events.
+        runs: Vec<[f64; 2]> = of.runs.clone(),
         takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of)).collect(),
         /// Time of each cgroup's tasks.
         cgroups: Vec<CgroupPage> = of.cgroups.iter().map(|(name, time)| CgroupPage::new(name.clone(), *time)).collect(),
@@ -107,7 +111,7 @@ json_object! {
         p50: Option<f64> = taker.lengths.quantile(0.5),
         p99: Option<f64> = taker.lengths.quantile(0.99),
         max: Option<f64> = taker.lengths.quantile(1.0),
-        /// Who woke a task, and how often.
+        /// Who woke a task or had set a timer, and how often.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         woken_by: Vec<WakerPage> = taker.woken_by.iter().map(|(by, count)| WakerPage::new(by.clone(), *count)).collect(),
     }

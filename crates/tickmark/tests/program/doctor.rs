@@ -103,6 +103,24 @@ fn a_task_on_the_cpu_is_found() {
     assert!(share > 0.1, "{page:#}");
 }
 
+/// As root by its name, which the kernel's events have.
+#[test]
+#[ignore = "second tier: root"]
+fn a_task_on_the_cpu_is_named() {
+    let _machine = machine();
+    let (bench, cpu) = (Bench::new(), crate::bench::cpu());
+    let spin = "ulimit -t 30; while :; do :; done";
+    let mut task =
+        Command::new("taskset").args(["-c", &cpu, "sh", "-c", spin]).stdout(Stdio::null()).spawn().unwrap();
+    let page = bench.json(&["doctor", "--only", "busy-cpu", "--cpu", &cpu]);
+    let _ = task.kill();
+    let _ = task.wait();
+    let evidence = check(&page, "busy-cpu")["evidence"].as_array().unwrap().clone();
+    let name = format!("lost to sh ({})", task.id());
+    let own = evidence.iter().find(|one| one["name"] == name.as_str()).unwrap_or_else(|| panic!("{page:#}"));
+    assert!(own["value"]["share"].as_f64().unwrap() > 0.1, "{page:#}");
+}
+
 #[test]
 fn what_is_asked_wrongly_is_one_line() {
     let bench = Bench::new();

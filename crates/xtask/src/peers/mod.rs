@@ -4,6 +4,7 @@
 pub(crate) mod aa;
 pub(crate) mod catalogue;
 mod claims;
+pub(crate) mod culprits;
 pub(crate) mod history;
 pub(crate) mod http;
 pub(crate) mod latency;
@@ -12,6 +13,7 @@ pub(crate) mod stat;
 pub(crate) mod steady;
 pub(crate) mod sweep;
 pub(crate) mod tick;
+pub(crate) mod timer_dose;
 pub(crate) mod tools;
 pub(crate) mod versus;
 pub(crate) mod witness;

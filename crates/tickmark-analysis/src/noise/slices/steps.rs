@@ -26,6 +26,7 @@ impl Step {
             "exceptions/page_fault_user" => Self::Fault,
             "tlb/tlb_flush" => Self::Flush,
             "nmi/nmi_handler" => Self::Lasted,
+            "timer/hrtimer_start" | "timer/timer_start" => Self::Other,
             _ => match (strip(["_entry", "_start"]), strip(["_exit", "_end"])) {
                 (Some(layer), _) => Self::Enter(layer),
                 (_, Some(layer)) => Self::Exit(layer),

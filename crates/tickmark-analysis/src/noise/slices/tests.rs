@@ -247,3 +247,36 @@ fn a_turn_of_nobody_is_idle_and_damage_is_no_panic() {
     damaged.0.wakings.time.push(Nanos::new(5));
     assert_eq!(damaged.cut(&[(800.0, 3_000.0)]).len(), 1);
 }
+
+#[test]
+fn a_timer_has_the_task_that_set_it() {
+    let mut written = Written::new()
+        .event(1_000, "irq_vectors/local_timer_entry", "", None)
+        .event(1_200, "timer/hrtimer_expire_entry", "timerfd_tmrproc", None)
+        .event(1_900, "timer/hrtimer_expire_exit", "", None)
+        .event(2_000, "irq_vectors/local_timer_exit", "", None)
+        .event(5_000, "irq/softirq_entry", "TIMER", None)
+        .event(5_100, "timer/timer_expire_entry", "delayed_work_timer_fn", None)
+        .event(5_400, "timer/timer_start", "delayed_work_timer_fn", None)
+        .event(5_900, "timer/timer_expire_exit", "", None)
+        .event(6_000, "irq/softirq_exit", "TIMER", None);
+    let setter = written.subject("setter", Some(9));
+    // Its expiry, and one of which nobody knows who had set it.
+    written.0.armed = vec![(1, setter)];
+    let slices = written.slices(&[(900.0, 1_200.0), (4_900.0, 1_200.0)]);
+    let timers: Vec<(String, Option<&str>, f64)> = slices
+        .occurrences
+        .iter()
+        .filter(|one| matches!(one.cause, Cause::Timer(_)))
+        .map(|one| (one.cause.words(), one.woken_by.as_deref(), one.own))
+        .collect();
+    assert_eq!(
+        timers,
+        [
+            ("timer timerfd_tmrproc".to_owned(), Some("setter"), 1_200.0),
+            ("timer delayed_work_timer_fn".to_owned(), None, 800.0)
+        ]
+    );
+    // That a timer was set is no time of its own, and an event that took time to record.
+    assert_eq!(slices.occurrences.iter().map(|one| one.events).sum::<u32>(), 9);
+}

@@ -7,8 +7,12 @@ use crate::routine::{Budget, Sink, routine};
 use crate::sys::CallError;
 use crate::sys::tracepoints::{Tracepoints, available};
 use crate::{Expected, Meter, Probe, ProbeError, Spec, SystemMeter, Unavailable};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use tickmark_wire::{Group, Headline, KernelEvents, Nanos, Observations, Part, names};
 
+/// MSR_SMI_COUNT.
+const SMI_COUNT: u64 = 0x34;
 const TIME: Parameter = Parameter::number("ms", "how long it watches", 100, 10_000);
 
 pub(super) const WITNESS: Probe = Probe {
@@ -40,7 +44,9 @@ pub(super) const WITNESS: Probe = Probe {
 pub(in crate::probes) fn reason(error: &CallError, command: &str) -> String {
     match error.errno {
         libc::EPERM | libc::EACCES => {
-            format!("{error}; run it as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted")
+            format!(
+                "{error}; run it as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted"
+            )
         }
         libc::ENOENT | libc::ENODEV => {
             format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)")
@@ -63,11 +69,14 @@ fn watch<C: Clock>(
     let before = meter.reading();
     let first = pair(clock, &events);
     let mut switched = Ok(());
+    let managed = management_interrupts(cpu);
     let Spun { mut trace, origin, scale } = spin(clock, budget, cpu, false, &mut |begins| {
         let done = if begins { events.begin() } else { events.end() };
         switched = switched.and(done);
     });
     let last = pair(clock, &events);
+    let management =
+        management_interrupts(cpu).zip(managed).map(|(after, before)| u64::from(after.wrapping_sub(before)));
     switched?;
     let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
     let rate = (last.1 - first.1) as f64 / (last.0 - first.0).max(1) as f64;
@@ -78,10 +87,18 @@ fn watch<C: Clock>(
     let clock = if stamps == libc::CLOCK_MONOTONIC_RAW { "CLOCK_MONOTONIC_RAW" } else { "CLOCK_MONOTONIC" }
         .to_owned();
     let origin = Nanos::new(first.0 + ((origin as i64 - first.1 as i64) as f64 / rate).round() as i64);
-    let events = KernelEvents { cost: Some(cost), clock, origin, ..events.take(axis)? };
+    let events = KernelEvents { cost: Some(cost), clock, origin, management, ..events.take(axis)? };
     trace.events = Some(Box::new(events));
     sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
     Ok(())
+}
+
+/// System management interrupts of a CPU so far: MSR_SMI_COUNT (Intel's manual, volume 4, register 34h), through msr(4).
+fn management_interrupts(cpu: u32) -> Option<u32> {
+    let file = File::open(format!("/dev/cpu/{cpu}/msr")).ok()?;
+    let mut count = [0u8; 8];
+    file.read_exact_at(&mut count, SMI_COUNT).ok()?;
+    Some(u64::from_le_bytes(count) as u32)
 }
 
 /// The same moment on the clock of the events and on that of the loop: of several tries the one between whose readings least time passed.

@@ -87,8 +87,11 @@ impl Recorder {
 
     fn finish(self, slack: Nanos) -> GapTrace {
         let threshold = self.kept.keys().next().map_or(0, |(late, _)| *late);
-        let mut kept: Vec<_> =
-            self.kept.into_iter().map(|((late, _), (target, batch))| (target, Nanos::new(late), batch)).collect();
+        let mut kept: Vec<_> = self
+            .kept
+            .into_iter()
+            .map(|((late, _), (target, batch))| (target, Nanos::new(late), batch))
+            .collect();
         kept.sort_by_key(|(target, ..)| *target);
         let (start, length) = kept.iter().map(|(target, late, _)| (*target, *late)).collect();
         let events = self.events.columns(self.subjects, kept.into_iter().map(|(.., batch)| batch));
@@ -117,7 +120,8 @@ impl Observer for Recorder {
         let origin = self.origin.unwrap_or(0);
         let late = woke as i64 - target as i64;
         self.number += 1;
-        let is_late = self.kept.len() < KEPT || self.kept.keys().next().is_some_and(|(least, _)| late > *least);
+        let is_late =
+            self.kept.len() < KEPT || self.kept.keys().next().is_some_and(|(least, _)| late > *least);
         let lost = if late > 0 && is_late {
             let mut batch = self.events.drain(&mut self.subjects, |stamp| Nanos::new(stamp - origin as i64));
             batch.cut_after(Nanos::new((woke - origin) as i64));

@@ -210,13 +210,13 @@ impl Tracepoints {
                 return;
             }
             let timer = kind.timer.and_then(|field| raw.number(field));
+            let mut armed_by = timer.and_then(|timer| subjects.armed.get(&timer).copied());
             if kind.is_start() {
                 let by = subjects.thread(&raw);
                 subjects.armed.extend(timer.map(|timer| (timer, by)));
-                return;
+                armed_by = None;
             }
             let lasted = kind.lasted.and_then(|field| raw.number(field)).map(|ns| Nanos::new(ns as i64));
-            let armed_by = timer.and_then(|timer| subjects.armed.get(&timer).copied());
             events.push(Occurred { time: axis(raw.time), tracepoint: at as u32, subject, lasted, armed_by });
         });
         for (cpu, _, ring) in &mut self.elsewhere {

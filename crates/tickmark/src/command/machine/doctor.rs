@@ -7,13 +7,16 @@ use crate::selection;
 use clap::Parser;
 use tickmark_analysis::doctor::{self, Check, Diagnosis, Outcome};
 use tickmark_drive::plan;
+use tickmark_probe::sys::tracepoints;
 use tickmark_store::did_you_mean;
 use tickmark_store::{Entry, Recording, Store};
-use tickmark_wire::{Nanos, Offer, Settings};
+use tickmark_wire::{Nanos, Offer, Settings, names};
 
 /// Time of an examination: all of it, and one check's probes.
 const ALL: Nanos = Nanos::from_millis(8_000);
 const ONE: Nanos = Nanos::from_millis(900);
+/// Time in which the kernel's events are recorded, where they can be.
+const WITNESSED: Nanos = Nanos::from_millis(1_200);
 /// Runs of each probe.
 const RUNS: u32 = 3;
 /// Earlier recordings that say what is usual here.
@@ -86,7 +89,7 @@ pub(in crate::command) fn measure_these(
         let is_wanted = || offer.metrics.iter().any(|metric| metrics.contains(&metric.name.as_str()));
         probes.contains(&offer.probe.as_str()) || is_wanted()
     };
-    let offers: Vec<Offer> = catalogue.into_iter().filter(own).collect();
+    let mut offers: Vec<Offer> = catalogue.into_iter().filter(own).collect();
     let known = |name: &&&str| {
         offers.iter().flat_map(|offer| &offer.metrics).any(|metric| metric.name.as_str() == **name)
     };
@@ -97,6 +100,11 @@ pub(in crate::command) fn measure_these(
         return Err(Error::UnknownProbe { name: (*unknown).to_owned(), near });
     }
     let (runs, budget) = if quick { (1, ONE) } else { (RUNS, ALL) };
+    if probes.contains(&names::TICK) && tracepoints::available(0).is_ok() {
+        // Who took the CPU, by name.
+        let millis = WITNESSED.get() / i64::from(runs) / 1_000_000;
+        offers.extend(selection::select(&[format!("{}:ms={millis}", names::WITNESS)])?);
+    }
     let settings = Settings { cpu, small: true, ..Settings::default() };
     let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());
     let select = [tickmark_store::DOCTOR.to_owned()];

@@ -68,14 +68,7 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
         let own: Settings = (&options.settings).into();
         let Settings { stop_above, stop_tracing, .. } = OnThreshold::settings(threshold.as_ref());
         let settings = Settings { cpu: cpu.or(own.cpu), stop_above, stop_tracing, ..own };
-        let made = plan::make(
-            &offers,
-            runs,
-            Some(duration),
-            settings,
-            threshold.is_some(),
-            &mut rand::rng(),
-        );
+        let made = plan::make(&offers, runs, Some(duration), settings, threshold.is_some(), &mut rand::rng());
         (cpus::named(&name, *cpu, listed.len()), made)
     };
     let plans: Vec<_> = listed.iter().map(plan).collect();
@@ -156,7 +149,8 @@ fn recorded_arguments(options: &Timers, runs: u32) -> Option<String> {
     let method = DIRECT.into_iter().find(|method| options.methods.iter().any(|own| own == method))?;
     let (ahead, idle) = (options.interval.get() / 1_000, options.idle.first()?);
     let millis = options.duration.get() / RECORDED_PART / i64::from(runs.max(1)) / 1_000_000;
-    let arguments = format!("ahead={ahead},method={method},class={class},idle={idle},ms={}", millis.clamp(100, 60_000));
+    let arguments =
+        format!("ahead={ahead},method={method},class={class},idle={idle},ms={}", millis.clamp(100, 60_000));
     (options.duration >= SHORTEST).then(|| format!("{}:{arguments}", names::RECORDED_WAKE))
 }
 

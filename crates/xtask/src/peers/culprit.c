@@ -1,0 +1,165 @@
+/* Takes time of a CPU in one way that is known, until SIGTERM, and prints how much by when, as JSON: columns of CLOCK_MONOTONIC_RAW, of its CPU
+ * time (both in ns) and of its count. A culprit that an instrument has to find.
+ *
+ * usage: culprit KIND CPU OTHER-CPU
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t ended;
+
+static void end(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
+
+static long now(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+static void place(int cpu)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof set, &set)) {
+		perror("sched_setaffinity");
+		exit(1);
+	}
+}
+
+static void rest(long ns)
+{
+	struct timespec t = { 0, ns };
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+/* Computes for so much CPU time. */
+static void burn(long ns)
+{
+	long until = now(CLOCK_THREAD_CPUTIME_ID) + ns;
+	while (!ended && now(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+}
+
+/* What it has done, each 10 ms. */
+#define LOOKS 8192
+static long looks[LOOKS][3];
+static int looked;
+
+static void look(long count)
+{
+	long time = now(CLOCK_MONOTONIC_RAW);
+	if (looked < LOOKS && (!looked || time - looks[looked - 1][0] > 10000000)) {
+		looks[looked][0] = time;
+		looks[looked][1] = now(CLOCK_THREAD_CPUTIME_ID);
+		looks[looked++][2] = count;
+	}
+}
+
+static void print(const char *name, int column)
+{
+	printf("\"%s\": [", name);
+	for (int at = 0; at < looked; at++)
+		printf("%s%ld", at ? "," : "", looks[at][column]);
+	printf("]");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4)
+		return 2;
+	const char *kind = argv[1];
+	int cpu = atoi(argv[2]), other = atoi(argv[3]);
+	struct sigaction action = { .sa_handler = end };
+	sigaction(SIGTERM, &action, NULL);
+	alarm(60);
+	prctl(PR_SET_NAME, "tmculprit");
+	prctl(PR_SET_TIMERSLACK, 1);
+	long count = 0;
+	int fd = -1;
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int on_other = !strcmp(kind, "call") || !strcmp(kind, "work");
+	place(on_other ? other : cpu);
+	if (!strcmp(kind, "fifo")) {
+		struct sched_param level = { 50 };
+		if (sched_setscheduler(0, SCHED_FIFO, &level))
+			return perror("sched_setscheduler"), 1;
+	} else if (!strcmp(kind, "wheel")) {
+		struct timeval timeout = { 0, 4000 };
+		fd = socket(AF_INET, SOCK_DGRAM, 0);
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+	} else if (!strcmp(kind, "packets")) {
+		fd = socket(AF_INET, SOCK_DGRAM, 0);
+	} else if (!strcmp(kind, "call")) {
+		struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1 };
+		fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+		if (fd < 0)
+			return perror("perf_event_open"), 1;
+	} else if (!strcmp(kind, "work")) {
+		fd = open("/proc/sys/vm/stat_refresh", O_WRONLY);
+		if (fd < 0)
+			return perror("stat_refresh"), 1;
+	}
+	while (!ended) {
+		look(count);
+		char byte = 0;
+		if (!strcmp(kind, "hog")) {
+			burn(1000000);
+		} else if (!strcmp(kind, "fifo")) {
+			burn(2000000);
+			rest(8000000);
+		} else if (!strcmp(kind, "timer")) {
+			rest(1000000);
+		} else if (!strcmp(kind, "wheel")) {
+			recv(fd, &byte, 1, 0);
+		} else if (!strcmp(kind, "packets")) {
+			sendto(fd, &byte, 1, 0, (struct sockaddr *)&to, sizeof to);
+			rest(500000);
+		} else if (!strcmp(kind, "call")) {
+			ioctl(fd, count % 2 ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+			rest(1000000);
+		} else if (!strcmp(kind, "work")) {
+			if (write(fd, "1", 1) != 1 && !ended)
+				return perror("write"), 1;
+			rest(4000000);
+		} else if (!strcmp(kind, "stopper")) {
+			/* The stopper of the CPU that it leaves moves it. */
+			place(other);
+			place(cpu);
+			rest(2000000);
+		} else if (!strcmp(kind, "rcu")) {
+			for (int i = 0; i < 8; i++)
+				close(open("/dev/null", O_RDONLY));
+			rest(1000000);
+		} else {
+			return 2;
+		}
+		count++;
+	}
+	printf("{");
+	print("time", 0);
+	printf(", ");
+	print("cpu", 1);
+	printf(", ");
+	print("count", 2);
+	printf("}\n");
+	return 0;
+}
