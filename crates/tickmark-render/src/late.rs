@@ -90,6 +90,13 @@ pub(crate) fn notes(late: &LateWakes) -> Vec<String> {
     if !usual.is_empty() {
         notes.push(format!("With the events recorded: {}.", usual.join(", ")));
     }
+    if late.latest.iter().any(|wake| wake.links.iter().any(|(link, _)| *link == Link::Idle)) {
+        notes.push(
+            "From an idle CPU until it read the clock: this kernel records nothing while a CPU is idle, nor what comes next; the timer's interrupt and the switch are not \
+             told apart there."
+                .to_owned(),
+        );
+    }
     if late.unknown > 0 {
         let dropped = if late.dropped > 0 { "; events are missing" } else { "" };
         notes.push(format!(
@@ -122,6 +129,7 @@ fn step(link: Link) -> &'static str {
         Link::Elsewhere => "until another CPU woke it",
         Link::Switch => "until it had the CPU",
         Link::Return => "until it read the clock",
+        Link::Idle => "from an idle CPU until it read the clock",
     }
 }
 
@@ -154,7 +162,7 @@ fn reason_words(link: Link, what: &str) -> String {
         Link::Handler => format!("in the timer's interrupt: {what}"),
         Link::Elsewhere => format!("late wake-up by another CPU; here {what}"),
         Link::Switch => format!("waited for {what}"),
-        Link::Slack | Link::Return => format!("on the way back into the program: {what}"),
+        Link::Slack | Link::Return | Link::Idle => format!("on the way back into the program: {what}"),
     }
 }
 

@@ -30,13 +30,11 @@ pub enum Link {
     Switch,
     /// From the switch to the thread's first reading of the clock.
     Return,
+    /// From where slack ends to that reading, on a CPU that was idle, of which the kernel records nothing.
+    Idle,
 }
 
 impl Link {
-    /// All, in the order of time.
-    pub const ALL: [Self; 6] =
-        [Self::Slack, Self::Interrupt, Self::Handler, Self::Elsewhere, Self::Switch, Self::Return];
-
     /// For programs.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -47,11 +45,12 @@ impl Link {
             Self::Elsewhere => "other_cpu",
             Self::Switch => "switch",
             Self::Return => "return",
+            Self::Idle => "idle",
         }
     }
 }
 
-/// Where most of a late wake-up's time was: the link, and what had the CPU in it; none for timer slack.
+/// Where most of a late wake-up's time was: the link, and what had the CPU in it; none for timer slack and for what is not recorded.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reason {
     /// The link.
@@ -219,28 +218,47 @@ impl LateWake {
     /// Its lateness alone where no chain is known.
     fn new(wait: &Wait, [target, end]: [f64; 2], slack: f64, cpu: u32) -> Result<Self, f64> {
         let late = end - target;
-        let (Some(woken), Some(resumed)) = (wait.woken, wait.resumed) else { return Err(late) };
+        let due = (target + slack).min(end);
+        let of = |bounds: &[(Link, f64, f64)]| Ok(Self::from_bounds(wait, [target, end], bounds));
+        let (woken, resumed) = match (wait.woken, wait.resumed) {
+            (Some(woken), Some(resumed)) => (woken, resumed),
+            // The wake-up was in an interrupt of an idle CPU.
+            (None, Some(resumed)) => {
+                let due = due.min(resumed);
+                return of(&[
+                    (Link::Slack, target, due),
+                    (Link::Switch, due, resumed),
+                    (Link::Return, resumed, end),
+                ]);
+            }
+            _ if wait.is_idle => return of(&[(Link::Slack, target, due), (Link::Idle, due, end)]),
+            _ => return Err(late),
+        };
         let is_here = woken.cpu == Some(cpu);
         let woken_at = woken.at.clamp(target, resumed);
         let interrupt = woken.interrupt.unwrap_or(woken_at).clamp(target, woken_at);
-        let due = (target + slack).min(if is_here { interrupt } else { woken_at });
+        let due = due.min(if is_here { interrupt } else { woken_at });
         let (first, second) =
             if is_here { (Link::Interrupt, Link::Handler) } else { (Link::Elsewhere, Link::Elsewhere) };
-        let bounds = [
+        of(&[
             (Link::Slack, target, due),
             (first, due, interrupt.max(due)),
             (second, interrupt.max(due), woken_at),
             (Link::Switch, woken_at, resumed),
             (Link::Return, resumed, end),
-        ];
+        ])
+    }
+
+    /// The links, each from when to when, with what had the CPU in them.
+    fn from_bounds(wait: &Wait, [target, end]: [f64; 2], bounds: &[(Link, f64, f64)]) -> Self {
         let mut parts: BTreeMap<Reason, f64> = BTreeMap::new();
         let mut links: Vec<(Link, f64)> = Vec::new();
-        for (link, from, to) in bounds.into_iter().filter(|(_, from, to)| to > from) {
+        for (link, from, to) in bounds.iter().copied().filter(|(_, from, to)| to > from) {
             match links.last_mut().filter(|(last, _)| *last == link) {
                 Some((_, sum)) => *sum += to - from,
                 None => links.push((link, to - from)),
             }
-            if link == Link::Slack {
+            if [Link::Slack, Link::Idle].contains(&link) {
                 parts.insert(Reason { link, cause: None }, to - from);
                 continue;
             }
@@ -251,7 +269,7 @@ impl LateWake {
                 }
             }
         }
-        Ok(Self { at: target, late, links, parts })
+        Self { at: target, late: end - target, links, parts }
     }
 
     /// What most of its time was.
@@ -262,7 +280,11 @@ impl LateWake {
 
     /// Its lateness, had the time of a cause not been, in whichever link.
     fn without(&self, removed: &Reason) -> f64 {
-        let own = self.parts.iter().filter(|(reason, _)| reason.label() == removed.label());
+        let is_same = |reason: &Reason| match removed.label() {
+            None => reason.link == removed.link && reason.cause.is_none(),
+            label => reason.label() == label,
+        };
+        let own = self.parts.iter().filter(|(reason, _)| is_same(reason));
         self.late - own.map(|(_, length)| length).sum::<f64>()
     }
 }
@@ -436,6 +458,28 @@ mod tests {
         assert_eq!(links(late[1])[..2], [("timer_slack", 50.0), ("interrupt", 41.0)]);
         let soft = Reason { link: Link::Interrupt, cause: Some(Cause::SoftInterrupt("NET_RX".to_owned())) };
         assert_eq!(late[1].parts[&soft], 40_000.0);
+    }
+
+    /// Some kernels record nothing from an idle CPU.
+    #[test]
+    fn what_an_idle_cpu_does_not_record_is_told_as_one() {
+        let mut trace = trace();
+        let events = trace.events.as_mut().unwrap();
+        let kept = |at: &usize| [0, 5, 6, 7].contains(at);
+        let numbered = |column: &[u32]| -> Vec<u32> {
+            column.iter().enumerate().filter(|(at, _)| kept(at)).map(|(_, value)| *value).collect()
+        };
+        (events.tracepoint, events.subject) = (numbered(&events.tracepoint), numbered(&events.subject));
+        events.time =
+            events.time.iter().enumerate().filter(|(at, _)| kept(at)).map(|(_, time)| *time).collect();
+        events.wakings = Wakings::default();
+        let run = LateRun::from_trace(1_000, &trace, 0).unwrap();
+        let late: Vec<&LateWake> = run.late.iter().flatten().collect();
+        // The hog's turn and the switch to the thread are there, and in the other wait the switch to idle alone.
+        assert_eq!(links(late[0]), [("timer_slack", 50.0), ("switch", 420.0), ("return", 5.0)]);
+        assert_eq!(late[0].reason().unwrap().label().as_deref(), Some("hog"));
+        assert_eq!(links(late[1]), [("timer_slack", 50.0), ("idle", 48.0)]);
+        assert_eq!(late[1].reason().unwrap(), &Reason { link: Link::Slack, cause: None });
     }
 
     #[test]

@@ -80,7 +80,7 @@ json_object! {
     }
 
     struct ReasonPage(of: &LateGroup) {
-        /// Link of the chain from the timer's time to the reading of the clock: timer_slack, interrupt, handler, other_cpu, switch, return.
+        /// Link of the chain from the timer's time to the reading of the clock: timer_slack, interrupt, handler, other_cpu, switch, return, idle.
         link: &'static str = of.reason.link.code(),
         /// What had the CPU.
         cause: Option<&'static str> = of.reason.cause.as_ref().map(Cause::code),

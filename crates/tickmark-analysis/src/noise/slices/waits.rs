@@ -7,6 +7,9 @@ use tickmark_wire::KernelEvents;
 /// Layers that run without a task, beside interrupts.
 const SOFT: [&str; 2] = ["irq/softirq", "timer/"];
 
+/// The number of the task that runs when there is none.
+const IDLE: u32 = 0;
+
 /// A wake-up of the thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::noise) struct Woken {
@@ -21,8 +24,10 @@ pub(in crate::noise) struct Woken {
 #[derive(Debug)]
 pub(in crate::noise) struct Wait {
     pub(in crate::noise) woken: Option<Woken>,
-    /// When the thread had the CPU again.
+    /// When the thread had the CPU again: where the kernel does not record the switch from idle, at the last event before.
     pub(in crate::noise) resumed: Option<f64>,
+    /// Whether the CPU was idle from its last event on.
+    pub(in crate::noise) is_idle: bool,
     /// What had the CPU from the wait's time on: when, for how long.
     pub(in crate::noise) parts: Vec<(Cause, f64, f64)>,
 }
@@ -59,6 +64,12 @@ impl Walk<'_> {
             }
             self.event += 1;
         }
+        let is_idle =
+            resumed.is_none() && self.stack.is_empty() && self.task.is_some_and(|(id, _)| id == IDLE);
+        if let Some(own) = self.woken.filter(|own| is_idle && own.at >= target) {
+            (woken, resumed) = (Some(own), Some(at.max(own.at)));
+            (self.task, self.last) = (None, Some(self.begin(Cause::Outside, gap, at)));
+        }
         if let Some(top) = self.top() {
             self.add(&mut slices, top, at, end);
         }
@@ -68,7 +79,7 @@ impl Walk<'_> {
         };
         let parts = slices.iter().map(part).filter(|(.., length)| *length > 0.0).collect();
         self.out.gaps.push(slices);
-        Wait { woken, resumed, parts }
+        Wait { woken, resumed, is_idle, parts }
     }
 
     fn is_switch_to_own(&self) -> bool {

@@ -12,6 +12,10 @@ use tickmark_wire::{EventSubject, KernelEvents, Nanos, Wakings};
 const SOFT: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
+/// Tasks change.
+const SWITCH: &str = "sched/sched_switch";
+/// The number of the task that runs when there is none.
+const IDLE: u32 = 0;
 /// Where each record has the thread that was on the CPU: `common_pid`.
 const THREAD: Field = (4, 4);
 
@@ -146,6 +150,16 @@ fn task(id: u32, name: String) -> EventSubject {
     EventSubject { name, id: Some(id), process, cgroup }
 }
 
+impl Kind {
+    /// The task that has the CPU from this event on.
+    fn next(&self, raw: &Raw<'_>) -> Option<u32> {
+        match self.subject {
+            Subject::Task(_, id) if self.name == SWITCH => Some(raw.number(id)? as u32),
+            _ => None,
+        }
+    }
+}
+
 /// An event of the CPU.
 #[derive(Debug)]
 struct Occurred {
@@ -191,10 +205,14 @@ impl Batch {
 }
 
 impl Tracepoints {
-    /// Takes the records since the last time, their times by `axis` in those of the loop, ascending.
+    /// Takes the records since the last time, which this thread begins and ends on the CPU, their times by `axis` in those of the loop,
+    /// ascending. Some kernels record nothing while their CPU is idle, nor the switch to what comes next: a task that is found on a CPU that
+    /// was last seen idle has had it since then.
     pub fn drain(&mut self, subjects: &mut Subjects, axis: impl Fn(i64) -> Nanos) -> Batch {
         let (opened, cpu, mut batch) = (&self.opened, self.cpu, Batch::default());
         let Batch { events, wakings, read, lost } = &mut batch;
+        let switch = opened.iter().position(|opened| opened.kind.name == SWITCH).unwrap_or(0);
+        let mut current = self.thread;
         self.ring.take(&mut |record, body| {
             if record == RECORD_LOST {
                 *lost += word(body, 1).unwrap_or(1);
@@ -205,6 +223,20 @@ impl Tracepoints {
             *read += 1;
             let kind = &opened[at].kind;
             let Some(subject) = subjects.intern(kind, &raw) else { return };
+            let thread = raw.thread();
+            if let Some(last) =
+                events.last().filter(|_| current == IDLE && ![IDLE, self.thread].contains(&thread))
+            {
+                let subject = subjects.thread(&raw);
+                events.push(Occurred {
+                    time: last.time,
+                    tracepoint: switch as u32,
+                    subject,
+                    lasted: None,
+                    armed_by: None,
+                });
+            }
+            current = kind.next(&raw).unwrap_or(thread);
             if at == 0 {
                 wakings.push((axis(raw.time), cpu, subject, subjects.thread(&raw)));
                 return;
