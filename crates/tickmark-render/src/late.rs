@@ -1,7 +1,7 @@
 //! Why wake-ups were late, by the kernel's own events, as text.
 
 use crate::grid::{fitting_table, wrapped};
-use crate::number::{count, time};
+use crate::number::{count, percent, time};
 use std::fmt::Write;
 use tickmark_analysis::noise::{Cause, LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT};
 
@@ -14,20 +14,26 @@ const CHAINS: usize = 3;
 /// In a sentence: how many of the latest wake-ups had which reason.
 pub(crate) fn summary(late: &LateWakes) -> String {
     let (length, known) = late.beyond;
-    let one = |group: &LateGroup| format!("{} {}", group.count, group_words(group));
-    let told: Vec<String> = late.groups.iter().take(TOLD).map(one).collect();
-    let others: usize = late.groups.iter().skip(TOLD).map(|group| group.count).sum();
-    let others = if others > 0 { format!("; {others} for other reasons") } else { String::new() };
     if known == 0 {
         return format!(
-            "Why late, by the kernel's events: of {} none has a chain that is known.",
+            "Why late, by the kernel's events: none of {} has a known chain.",
             wakes(late.wake_ups)
         );
     }
+    let one = |group: &LateGroup| match group.reason.link {
+        Link::Switch => format!("{} {}", group.count, group_words(group)),
+        _ => format!("{} by {}", group.count, group_words(group)),
+    };
+    let mut told: Vec<String> = late.groups.iter().take(TOLD).map(one).collect();
+    let others: usize = late.groups.iter().skip(TOLD).map(|group| group.count).sum();
+    told.extend((others > 0).then(|| format!("{others} for other reasons")));
+    let unknown = late.unknown;
+    told.extend((unknown > 0).then(|| format!("{unknown} more without a known chain")));
+    let later = if length > 0.0 { format!(" later than {}", time(length)) } else { String::new() };
     format!(
-        "Why late, by the kernel's events: of {known} later than {} (of {}) {}{others}.",
-        time(length),
-        wakes(late.wake_ups),
+        "Why late, by the kernel's events: of {}{later} ({} in all) {}.",
+        wakes(known),
+        late.wake_ups,
         told.join("; ")
     )
 }
@@ -41,7 +47,7 @@ pub(crate) fn tables(late: &LateWakes) -> String {
     let mut out = String::new();
     let shown: Vec<usize> = (0..WITHOUT.len()).filter(|at| late.quantiles[*at].is_some()).collect();
     let heading = ["why late", "wake-ups", "latest"].map(str::to_owned);
-    let without = |at: &usize| format!("p{} without it", WITHOUT[*at] * 100.0);
+    let without = |at: &usize| format!("p{} without this", WITHOUT[*at] * 100.0);
     let mut rows = vec![heading.into_iter().chain(shown.iter().map(without)).collect::<Vec<String>>()];
     for group in late.groups.iter().take(ROWS) {
         let first = [group_words(group), group.count.to_string(), time(group.longest)];
@@ -67,11 +73,11 @@ fn quantile(quantile: Option<Quantile>, above: f64) -> String {
 }
 
 /// How the reasons came about, and what is not known.
-pub(crate) fn notes(late: &LateWakes) -> Vec<String> {
+pub(crate) fn notes(late: &LateWakes, confidence: f64) -> Vec<String> {
     let mut notes = vec![format!(
         "Why late: {}, in runs with the kernel's tracepoints recorded; the latencies above are from runs without. A reason is what most of the time from the wait's end to \
-         the program's next reading of the clock was. Late interrupt: the task had interrupts off, an idle CPU was slow to leave its idle state, or the CPU was \
-         outside of this kernel. Without it: the same wake-ups, each less its time of that cause; a promise that a measurement without the cause has to keep.",
+         the program's next reading of the clock was. Late interrupt: the timer's interrupt, or its soft interrupt, came late: the task had interrupts off (or, on PREEMPT_RT, a higher priority), an idle CPU was slow to leave its idle \
+         state, or the CPU was outside of this kernel. Without this: predicted for the same wake-ups, each less its time of that cause.",
         late.title
     )];
     let usual = (0..WITHOUT.len()).filter_map(|at| Some((WITHOUT[at], late.quantiles[at]?)));
@@ -80,7 +86,7 @@ pub(crate) fn notes(late: &LateWakes) -> Vec<String> {
             let limits = match known.limits {
                 [low, Some(high)] => {
                     let low = low.map_or_else(|| format!("less than {}", time(late.above)), time);
-                    format!(" ({low} to {}, 95 %)", time(high))
+                    format!(" ({low} to {}, {})", time(high), percent(confidence))
                 }
                 [_, None] => String::new(),
             };
@@ -92,16 +98,16 @@ pub(crate) fn notes(late: &LateWakes) -> Vec<String> {
     }
     if late.latest.iter().any(|wake| wake.links.iter().any(|(link, _)| *link == Link::Idle)) {
         notes.push(
-            "From an idle CPU until it read the clock: this kernel records nothing while a CPU is idle, nor what comes next; the timer's interrupt and the switch are not \
+            "From an idle CPU: this kernel records nothing while a CPU is idle, nor what comes next; the timer's interrupt and the switch are not \
              told apart there."
                 .to_owned(),
         );
     }
     if late.unknown > 0 {
-        let dropped = if late.dropped > 0 { "; events are missing" } else { "" };
         notes.push(format!(
-            "Of {} the chain is not known: the program did not sleep, or was not switched to on this CPU{dropped}.",
-            wakes(late.unknown)
+            "{} without a known chain: the program did not sleep, or events are missing (the kernel could not write {}). They are in all quantiles, unchanged.",
+            wakes(late.unknown),
+            late.dropped
         ));
     }
     notes
@@ -125,11 +131,11 @@ fn step(link: Link) -> &'static str {
     match link {
         Link::Slack => "timer slack",
         Link::Interrupt => "until the timer's interrupt",
-        Link::Handler => "in it",
-        Link::Elsewhere => "until another CPU woke it",
-        Link::Switch => "until it had the CPU",
+        Link::Handler => "in the interrupt",
+        Link::Elsewhere => "until another CPU woke the program",
+        Link::Switch => "until the program had the CPU",
         Link::Return => "until it read the clock",
-        Link::Idle => "from an idle CPU until it read the clock",
+        Link::Idle => "from an idle CPU until the program read the clock",
     }
 }
 
@@ -146,6 +152,7 @@ fn group_words(group: &LateGroup) -> String {
 /// A reason in words.
 pub(crate) fn words(reason: &Reason) -> String {
     match (reason.link, &reason.cause) {
+        (Link::Idle, None) => "a wake-up from an idle CPU".to_owned(),
         (link, None) => step(link).to_owned(),
         (Link::Switch, Some(Cause::Idle)) => "the switch from idle".to_owned(),
         (Link::Return, Some(Cause::Outside)) => "the way back into the program".to_owned(),
@@ -158,17 +165,17 @@ pub(crate) fn words(reason: &Reason) -> String {
 
 fn reason_words(link: Link, what: &str) -> String {
     match link {
-        Link::Interrupt => format!("late interrupt: {what}"),
-        Link::Handler => format!("in the timer's interrupt: {what}"),
-        Link::Elsewhere => format!("late wake-up by another CPU; here {what}"),
+        Link::Interrupt => format!("late interrupt ({what})"),
+        Link::Handler => format!("{what} in the timer's interrupt"),
+        Link::Elsewhere => format!("late wake-up by another CPU (here: {what})"),
         Link::Switch => format!("waited for {what}"),
-        Link::Slack | Link::Return | Link::Idle => format!("on the way back into the program: {what}"),
+        Link::Slack | Link::Return | Link::Idle => format!("{what} on the way back into the program"),
     }
 }
 
 /// What kept the kernel's events from being recorded.
 pub(crate) fn without_events(why: &str) -> String {
-    format!("Why they were late is not known: {why}.")
+    format!("Why wake-ups were late is not known: {why}.")
 }
 
 #[cfg(test)]
@@ -221,7 +228,7 @@ mod tests {
             unknown: 2,
             dropped: 5,
         };
-        let all = [summary(&page), tables(&page), notes(&page).join("\n"), without_events("EPERM")];
+        let all = [summary(&page), tables(&page), notes(&page, 0.95).join("\n"), without_events("EPERM")];
         insta::assert_snapshot!(all.join("\n\n"));
     }
 }

@@ -134,7 +134,7 @@ pub fn text(wakes: &Wakes) -> String {
         ones are counted. The limits hold for conditions such as these alone.";
     let _ = writeln!(out, "\n{}", wrapped(&format!("{ahead}{counts}{note}"), 0).join("\n"));
     let notes = wakes.late.iter().flat_map(|late| match late {
-        Ok(late) => late::notes(late),
+        Ok(late) => late::notes(late, wakes.confidence),
         Err(why) => vec![late::without_events(why)],
     });
     for note in notes {

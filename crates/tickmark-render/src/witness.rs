@@ -182,7 +182,8 @@ pub(crate) fn notes(witness: &Witness, cpu: u32, without: f64) -> Vec<String> {
     let trains: Vec<String> = witness.trains.iter().map(|rate| format!("{rate:.2} Hz")).collect();
     let trains = (!trains.is_empty()).then(|| format!("periodic at {}", trains.join(", ")));
     if witness.outside.0 > 0 {
-        let managed = witness.management.map(|count| format!("the processor counted {count} SMI"));
+        let managed =
+            witness.management.map(|count| format!("this (or the virtual) processor counted {count} SMI"));
         let known: Vec<String> = steal.into_iter().chain(managed).chain(trains).collect();
         let known = if known.is_empty() { String::new() } else { format!("; {}", known.join("; ")) };
         notes.push(format!(

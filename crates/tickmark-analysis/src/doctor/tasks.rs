@@ -25,6 +25,8 @@ const PRESSURE: f64 = 0.1;
 /// Periods in which a quota ended a turn.
 const PERIODS: f64 = 0.01;
 
+/// Where a smaller part of the lost time has a name, as events were dropped, the counters are asked.
+const KNOWN: f64 = 0.95;
 /// Causes of a kind that are told by name, the largest.
 const NAMED: usize = 5;
 
@@ -37,7 +39,8 @@ fn lost(
     by_counters: impl Fn(&GapCause) -> bool,
 ) -> Result<(f64, Vec<Evidence>), String> {
     let noise = patient.noise.as_ref().ok_or("no loop watched the CPU")?;
-    let shares: Vec<(String, f64)> = if let Some(Ok(witness)) = &noise.witness {
+    let witness = noise.witness.as_ref().and_then(|witness| witness.as_ref().ok());
+    let shares: Vec<(String, f64)> = if let Some(witness) = witness.filter(|own| own.named()[0] >= KNOWN) {
         let own = witness.takers.iter().filter(|taker| by_events(&taker.cause));
         own.map(|taker| (taker.cause.words(), taker.net(witness.event_cost) / witness.span)).collect()
     } else {

@@ -160,8 +160,9 @@ fn watch<C: Clock>(
 ) -> (u64, u64) {
     let Limits { threshold, looked, length, most, stop } = *limits;
     let mut switches = preemptions();
-    // Time that other tasks had: a loop looks for a part of its own. The least time that asking took.
-    let (mut gone, mut ask) = (0, u64::MAX);
+    // Time that other tasks had: a loop looks for a part of its own.
+    let mut gone = 0;
+    let mut asking = Asking { least: u64::MAX, beyond: threshold + looked };
     if let Some(looks) = &mut looks {
         looks.begin(clock.now());
     }
@@ -188,46 +189,68 @@ fn watch<C: Clock>(
         }
         last = now;
         if long {
-            let mut so_far = preemptions();
-            last = clock.now();
-            ask = ask.min(last - now);
-            let away = last - now - ask;
-            if away > threshold.max(MANY * ask) + looked {
-                // A clock that is a system call is read before its way out, which may be the way to another task.
-                if let Some(gap) = gaps.last_mut() {
-                    gap.1 += away;
-                }
-                so_far = preemptions();
-                last = clock.now();
+            let (so_far, read, away) = asking.switches(clock, now);
+            last = read;
+            let mut length = now - gaps.last().map_or(now, |gap| gap.0);
+            if let Some(gap) = gaps.last_mut().filter(|_| away > 0) {
+                gap.1 += away;
+                length += away;
             }
             if so_far != switches {
                 preempted.push(gaps.len() as u32 - 1);
                 switches = so_far;
-                gone += gaps.last().map_or(0, |gap| gap.1 - gap.0);
+                gone += length;
             }
-            if away > stop.above {
+            if length > stop.above {
                 stop.tracing();
+                if let Some(looks) = &mut looks {
+                    looks.look(gaps.len() as u32 - 1, last);
+                    looks.took(1, 0);
+                }
                 return (origin, last);
             }
             if let Some(looks) = &mut looks
                 && looks.due(last - origin - gone)
             {
                 looks.look(gaps.len() as u32 - 1, last);
-                let ended = clock.now();
-                let so_far = preemptions();
-                let away = if so_far == switches { 0 } else { (ended - last).saturating_sub(looks.own()) };
-                looks.took(ended - last, away);
+                let looked = clock.now();
+                let (so_far, read, more) = asking.switches(clock, looked);
+                let took = looked - last + more;
+                let away = if so_far == switches { 0 } else { took.saturating_sub(looks.own()) };
+                looks.took(took, away);
                 gone += away;
                 switches = so_far;
-                last = clock.now();
+                last = read;
                 if away > stop.above {
                     stop.tracing();
-                    return (origin, ended);
+                    return (origin, last);
                 }
             }
         }
     }
     (origin, last)
+}
+
+/// Asking the kernel how often the thread was switched away. Where the clock is a system call, a reading comes before its way out, which may be the
+/// way to another task: what asking takes beyond its usual time was taken from it.
+struct Asking {
+    /// The least time that it took, and by how much more it is unusual, in ticks.
+    least: u64,
+    beyond: u64,
+}
+
+impl Asking {
+    /// Switches so far, the last reading, and how much was taken since one before it.
+    fn switches<C: Clock>(&mut self, clock: C, since: u64) -> (i64, u64, u64) {
+        let so_far = preemptions();
+        let read = clock.now();
+        self.least = self.least.min(read - since);
+        let away = read - since - self.least;
+        if away > MANY * self.least + self.beyond {
+            return (preemptions(), clock.now(), away);
+        }
+        (so_far, read, 0)
+    }
 }
 
 /// Local timer interrupts of a CPU so far; none where /proc/interrupts does not say.

@@ -73,9 +73,10 @@ impl Sampler {
         }
         let period = (1_000_000_000 / rate).to_string();
         let mut command = Command::new("taskset");
+        let other = if cpu == "0" { "1" } else { "0" };
         command.args([
             "-c",
-            "0",
+            other,
             "perf",
             "record",
             "-q",

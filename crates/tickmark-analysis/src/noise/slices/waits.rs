@@ -50,7 +50,7 @@ impl Walk<'_> {
         (self.task, self.last, self.woken) = (None, None, None);
         let gap = self.out.gaps.len();
         let (mut slices, mut at) = (Vec::new(), self.time(self.event).min(target));
-        let (mut woken, mut resumed) = (None, None);
+        let (mut woken, mut resumed, from) = (None, None, at);
         while self.time(self.event) <= end {
             let time = self.time(self.event);
             self.wake_until(time);
@@ -59,7 +59,7 @@ impl Walk<'_> {
                 // From here on it is the thread's own way back.
                 self.last = Some(self.begin(Cause::Outside, gap, time));
                 if time >= target && resumed.is_none() {
-                    (woken, resumed) = (self.woken, Some(time));
+                    (woken, resumed) = (self.woken.filter(|own| own.at >= from), Some(time));
                 }
             }
             self.event += 1;

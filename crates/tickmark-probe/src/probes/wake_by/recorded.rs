@@ -5,7 +5,7 @@ use crate::case::Parameter;
 use crate::probes::tick::reason;
 use crate::routine::{Budget, routine};
 use crate::sys::tracepoints::{Batch, Subjects, Tracepoints, available};
-use crate::sys::{host, limits};
+use crate::sys::{CallError, host, limits};
 use crate::{Expected, Params, Probe, ProbeError, Spec, Unavailable};
 use std::collections::BTreeMap;
 use tickmark_wire::{
@@ -50,9 +50,10 @@ pub(super) const RECORDED: Probe = Probe {
         let (time, slack) = (Nanos::from_millis(params.number("ms") as i32), slack(params));
         Ok(routine(move |budget, sink| {
             let budget = Budget { time, ..*budget };
-            let mut recorder = Recorder::new(cpu, time)?;
+            let mut recorder = Recorder::new(cpu, waiting.ahead)?;
             let made = waiting.wake_ups(Some(&mut recorder), &budget);
             recorder.events.end()?;
+            recorder.begun?;
             let WakeUps { late, segment, .. } = made?;
             sink.observe(Part::Whole, Observations::Latencies(late), vec![segment]);
             sink.take(1, Part::Whole, Observations::Gaps(recorder.finish(slack)), vec![segment]);
@@ -73,19 +74,26 @@ struct Recorder {
     subjects: Subjects,
     /// When the run began, ns of CLOCK_MONOTONIC; none before it.
     origin: Option<u64>,
+    begun: Result<(), CallError>,
     /// By how late it was and by its number: when its time was, in ns from the beginning, and the events.
     kept: BTreeMap<(i64, usize), (Nanos, Batch)>,
     number: usize,
+    /// Events that the kernel could not write.
+    lost: u64,
 }
 
 impl Recorder {
-    fn new(cpu: u32, time: Nanos) -> Result<Self, ProbeError> {
+    /// For waits of `ahead` ns on average, after each of which the records are taken.
+    fn new(cpu: u32, ahead: u64) -> Result<Self, ProbeError> {
+        let time = Nanos::new(2 * ahead as i64);
         let events = Tracepoints::open(cpu, time, libc::CLOCK_MONOTONIC)?;
-        let subjects = Subjects::default();
-        Ok(Self { events, subjects, origin: None, kept: BTreeMap::new(), number: 0 })
+        let (subjects, kept) = (Subjects::default(), BTreeMap::new());
+        Ok(Self { events, subjects, origin: None, begun: Ok(()), kept, number: 0, lost: 0 })
     }
 
     fn finish(self, slack: Nanos) -> GapTrace {
+        let origin = Nanos::new(self.origin.unwrap_or(0) as i64);
+        let span = Nanos::new(tickmark_timer::monotonic_ns() as i64 - origin.get());
         let threshold = self.kept.keys().next().map_or(0, |(late, _)| *late);
         let mut kept: Vec<_> = self
             .kept
@@ -95,14 +103,14 @@ impl Recorder {
         kept.sort_by_key(|(target, ..)| *target);
         let (start, length) = kept.iter().map(|(target, late, _)| (*target, *late)).collect();
         let events = self.events.columns(self.subjects, kept.into_iter().map(|(.., batch)| batch));
-        let origin = Nanos::new(self.origin.unwrap_or(0) as i64);
+        let (slack, armed, dropped) = (Some(slack), Vec::new(), self.lost);
         let clock = "CLOCK_MONOTONIC".to_owned();
         GapTrace {
             threshold: Nanos::new(threshold),
-            span: Nanos::new(tickmark_timer::monotonic_ns() as i64 - origin.get()),
+            span,
             start,
             length,
-            events: Some(Box::new(KernelEvents { clock, origin, slack: Some(slack), ..events })),
+            events: Some(Box::new(KernelEvents { clock, origin, slack, armed, dropped, ..events })),
             ..GapTrace::default()
         }
     }
@@ -112,7 +120,7 @@ impl Observer for Recorder {
     fn begin(&mut self, origin: u64) {
         if self.origin.is_none() {
             self.origin = Some(origin);
-            let _ = self.events.begin();
+            self.begun = self.events.begin();
         }
     }
 
@@ -124,8 +132,8 @@ impl Observer for Recorder {
             self.kept.len() < KEPT || self.kept.keys().next().is_some_and(|(least, _)| late > *least);
         let lost = if late > 0 && is_late {
             let mut batch = self.events.drain(&mut self.subjects, |stamp| Nanos::new(stamp - origin as i64));
-            batch.cut_after(Nanos::new((woke - origin) as i64));
-            let lost = batch.has_lost();
+            batch.cut(Nanos::new((target - origin) as i64), Nanos::new((woke - origin) as i64));
+            let lost = batch.lost();
             self.kept.insert((late, self.number), (Nanos::new((target - origin) as i64), batch));
             if self.kept.len() > KEPT {
                 self.kept.pop_first();
@@ -134,7 +142,8 @@ impl Observer for Recorder {
         } else {
             self.events.discard()
         };
-        if lost {
+        self.lost += lost;
+        if lost > 0 {
             // The kernel says so with the first record that it can write again: the wait before may be the one that has lost some.
             let both = [self.number - 1, self.number];
             let damaged = self.kept.iter_mut().filter(|((_, number), _)| both.contains(number));

@@ -179,28 +179,34 @@ pub struct Batch {
     /// Records of the CPU that were read, and those that the kernel says it could not write.
     read: u64,
     lost: u64,
+    /// The tracepoint of switches, as an index.
+    switch: u32,
 }
 
 /// A wake-up: when, the waker's CPU, the task, the task on the waker's CPU.
 type Waking = (Nanos, u32, u32, u32);
 
 impl Batch {
-    /// Whether the kernel could not write some.
+    /// Records that the kernel could not write.
     #[must_use]
-    pub fn has_lost(&self) -> bool {
-        self.lost > 0
+    pub fn lost(&self) -> u64 {
+        self.lost
     }
 
-    /// Forgets all, but how many are missing.
+    /// Forgets all.
     pub fn forget(&mut self) {
         self.events.clear();
         self.wakings.clear();
     }
 
-    /// Forgets what came after a time.
-    pub fn cut_after(&mut self, end: Nanos) {
-        self.events.retain(|event| event.time <= end);
-        self.wakings.retain(|waking| waking.0 <= end);
+    /// Forgets what came before the last switch ahead of a time, and after another one.
+    pub fn cut(&mut self, from: Nanos, to: Nanos) {
+        let is_switch = |event: &Occurred| event.tracepoint == self.switch && event.time <= from;
+        let first = self.events.iter().rposition(is_switch).unwrap_or(0);
+        let begin = self.events.get(first).map_or(from, |event| event.time);
+        self.events.drain(..first);
+        self.events.retain(|event| event.time <= to);
+        self.wakings.retain(|waking| (begin..=to).contains(&waking.0));
     }
 }
 
@@ -210,9 +216,10 @@ impl Tracepoints {
     /// was last seen idle has had it since then.
     pub fn drain(&mut self, subjects: &mut Subjects, axis: impl Fn(i64) -> Nanos) -> Batch {
         let (opened, cpu, mut batch) = (&self.opened, self.cpu, Batch::default());
-        let Batch { events, wakings, read, lost } = &mut batch;
+        let Batch { events, wakings, read, lost, switch: own_switch } = &mut batch;
         let switch = opened.iter().position(|opened| opened.kind.name == SWITCH).unwrap_or(0);
         let mut current = self.thread;
+        *own_switch = switch as u32;
         self.ring.take(&mut |record, body| {
             if record == RECORD_LOST {
                 *lost += word(body, 1).unwrap_or(1);
@@ -242,17 +249,20 @@ impl Tracepoints {
                 return;
             }
             let timer = kind.timer.and_then(|field| raw.number(field));
-            let mut armed_by = timer.and_then(|timer| subjects.armed.get(&timer).copied());
             if kind.is_start() {
                 let by = subjects.thread(&raw);
                 subjects.armed.extend(timer.map(|timer| (timer, by)));
-                armed_by = None;
             }
+            let expires = timer.filter(|_| kind.name.ends_with("expire_entry"));
+            let armed_by = expires.and_then(|timer| subjects.armed.get(&timer).copied());
             let lasted = kind.lasted.and_then(|field| raw.number(field)).map(|ns| Nanos::new(ns as i64));
             events.push(Occurred { time: axis(raw.time), tracepoint: at as u32, subject, lasted, armed_by });
         });
         for (cpu, _, ring) in &mut self.elsewhere {
             ring.take(&mut |record, body| {
+                if record == RECORD_LOST {
+                    *lost += word(body, 1).unwrap_or(1);
+                }
                 let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
                 let Some(raw) = raw else { return };
                 let Some(subject) = subjects.intern(&opened[0].kind, &raw) else { return };
@@ -264,12 +274,18 @@ impl Tracepoints {
         batch
     }
 
-    /// Takes the records since the last time and forgets them; true if the kernel could not write some.
-    pub fn discard(&mut self) -> bool {
-        let mut has_lost = false;
-        self.ring.take(&mut |record, _| has_lost |= record == RECORD_LOST);
-        self.elsewhere.iter_mut().for_each(|(.., ring)| ring.take(&mut |_, _| ()));
-        has_lost
+    /// Takes the records since the last time and forgets them; how many the kernel could not write.
+    pub fn discard(&mut self) -> u64 {
+        let mut lost = 0;
+        let elsewhere = self.elsewhere.iter_mut().map(|(.., ring)| ring);
+        for ring in std::iter::once(&mut self.ring).chain(elsewhere) {
+            ring.take(&mut |record, body| {
+                if record == RECORD_LOST {
+                    lost += word(body, 1).unwrap_or(1);
+                }
+            });
+        }
+        lost
     }
 
     /// Everything that was kept, its times by `axis` in those of the loop, ascending.
@@ -287,9 +303,8 @@ impl Tracepoints {
     /// Batches, one after the other in time, as columns.
     #[must_use]
     pub fn columns(self, subjects: Subjects, batches: impl IntoIterator<Item = Batch>) -> KernelEvents {
-        let (mut events, mut wakings, mut dropped) = (Vec::new(), Wakings::default(), 0);
+        let (mut events, mut wakings) = (Vec::new(), Wakings::default());
         for batch in batches {
-            dropped += batch.lost;
             events.extend(batch.events);
             for (time, cpu, task, by) in batch.wakings {
                 wakings.time.push(time);
@@ -313,7 +328,6 @@ impl Tracepoints {
             tracepoint: events.iter().map(|event| event.tracepoint).collect(),
             subject: events.iter().map(|event| event.subject).collect(),
             wakings,
-            dropped,
             ..KernelEvents::default()
         }
     }

@@ -21,8 +21,7 @@ const FEWEST: i64 = 10;
 const RECORDED_PART: i64 = 4;
 const SHORTEST: Nanos = Nanos::from_millis(2_000);
 /// Ways to wait in which the kernel wakes the program's own thread, the usual one first.
-const DIRECT: [&str; 8] =
-    ["nanosleep", "std", "timerfd", "ppoll", "epoll_pwait2", "futex", "posix-signal", "nanosleep-relative"];
+const DIRECT: [&str; 6] = ["nanosleep", "std", "timerfd", "futex", "posix-signal", "nanosleep-relative"];
 
 pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, Error> {
     if let Some(folder) = &options.plots {
@@ -56,10 +55,13 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
         offers.extend(selection::select(&[format!("{}:seconds={seconds}", names::TIMERLAT)])?);
     }
     let mut duration = options.duration;
-    if let Some(recorded) = recorded_arguments(options, runs).filter(|_| threshold.is_none() && !is_rows) {
+    let part = options.duration.get() / RECORDED_PART / i64::from(runs.max(1)) / 1_000_000;
+    let millis = part.clamp(100, 60_000);
+    if let Some(recorded) = recorded_arguments(options, millis).filter(|_| threshold.is_none() && !is_rows) {
         offers.extend(selection::select(&[recorded])?);
         if tracepoints::available(0).is_ok() {
-            duration = Nanos::new(duration.get() - duration.get() / RECORDED_PART);
+            let recorded = millis * i64::from(runs) * 1_000_000;
+            duration = Nanos::new((duration.get() - recorded).max(duration.get() / 2));
         }
     }
     let listed = cpus::resolve(&options.cpus)?;
@@ -144,13 +146,11 @@ fn method_arguments(options: &Timers) -> Vec<String> {
 }
 
 /// The probe that has the kernel's events beside it, of the first way that it knows; what is refused says why in the recording.
-fn recorded_arguments(options: &Timers, runs: u32) -> Option<String> {
+fn recorded_arguments(options: &Timers, millis: i64) -> Option<String> {
     let class = options.class.iter().find(|class| *class != "deadline")?;
     let method = DIRECT.into_iter().find(|method| options.methods.iter().any(|own| own == method))?;
     let (ahead, idle) = (options.interval.get() / 1_000, options.idle.first()?);
-    let millis = options.duration.get() / RECORDED_PART / i64::from(runs.max(1)) / 1_000_000;
-    let arguments =
-        format!("ahead={ahead},method={method},class={class},idle={idle},ms={}", millis.clamp(100, 60_000));
+    let arguments = format!("ahead={ahead},method={method},class={class},idle={idle},ms={millis}");
     (options.duration >= SHORTEST).then(|| format!("{}:{arguments}", names::RECORDED_WAKE))
 }
 
