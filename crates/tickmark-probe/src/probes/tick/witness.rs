@@ -48,7 +48,7 @@ pub(in crate::probes) fn reason(error: &CallError, command: &str) -> String {
                 "{error}; run it as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted"
             )
         }
-        libc::ENOENT | libc::ENODEV => {
+        libc::ENOENT | libc::ENODEV | libc::ENOSYS => {
             format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)")
         }
         _ => error.to_string(),
