@@ -213,9 +213,9 @@ fn watch<C: Clock>(
                 && looks.due(last - origin - gone)
             {
                 looks.look(gaps.len() as u32 - 1, last);
-                let looked = clock.now();
-                let (so_far, read, more) = asking.switches(clock, looked);
-                let took = looked - last + more;
+                let ended = clock.now();
+                let (so_far, read, more) = asking.switches(clock, ended);
+                let took = ended - last + more;
                 let away = if so_far == switches { 0 } else { took.saturating_sub(looks.own()) };
                 looks.took(took, away);
                 gone += away;

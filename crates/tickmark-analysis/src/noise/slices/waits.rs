@@ -64,6 +64,8 @@ impl Walk<'_> {
             }
             self.event += 1;
         }
+        // Another CPU may have woken it after the last event here.
+        self.wake_until(end);
         let is_idle =
             resumed.is_none() && self.stack.is_empty() && self.task.is_some_and(|(id, _)| id == IDLE);
         if let Some(own) = self.woken.filter(|own| is_idle && own.at >= target) {
