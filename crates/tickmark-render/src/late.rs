@@ -47,7 +47,7 @@ pub(crate) fn tables(late: &LateWakes) -> String {
     let mut out = String::new();
     let shown: Vec<usize> = (0..WITHOUT.len()).filter(|at| late.quantiles[*at].is_some()).collect();
     let heading = ["why late", "wake-ups", "latest"].map(str::to_owned);
-    let without = |at: &usize| format!("p{} without this", WITHOUT[*at] * 100.0);
+    let without = |at: &usize| format!("p{} without", WITHOUT[*at] * 100.0);
     let mut rows = vec![heading.into_iter().chain(shown.iter().map(without)).collect::<Vec<String>>()];
     for group in late.groups.iter().take(ROWS) {
         let first = [group_words(group), group.count.to_string(), time(group.longest)];
@@ -77,7 +77,7 @@ pub(crate) fn notes(late: &LateWakes, confidence: f64) -> Vec<String> {
     let mut notes = vec![format!(
         "Why late: {}, in runs with the kernel's tracepoints recorded; the latencies above are from runs without. A reason is what most of the time from the wait's end to \
          the program's next reading of the clock was. Late interrupt: the timer's interrupt, or its soft interrupt, came late: the task had interrupts off (or, on PREEMPT_RT, a higher priority), an idle CPU was slow to leave its idle \
-         state, or the CPU was outside of this kernel. Without this: predicted for the same wake-ups, each less its time of that cause.",
+         state, or the CPU was outside of this kernel. p99 without: predicted for the same wake-ups, each less its time of that cause.",
         late.title
     )];
     let usual = (0..WITHOUT.len()).filter_map(|at| Some((WITHOUT[at], late.quantiles[at]?)));

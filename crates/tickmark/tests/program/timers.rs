@@ -306,7 +306,7 @@ fn late_wake_ups_are_told_link_by_link() {
     for part in [
         "Why late, by the kernel's events",
         "waited for tmculprit",
-        "p99 without this",
+        "p99 without",
         "until the program had",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
