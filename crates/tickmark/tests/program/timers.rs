@@ -303,12 +303,9 @@ fn late_wake_ups_are_told_link_by_link() {
     assert!(without < with / 2.0, "{without} and {with}: {late:#}");
     let text = out(&bench.run(&["timers", "--of", "last"]));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
-        "Why late, by the kernel's events",
-        "waited for tmculprit",
-        "p99 without",
-        "until the program had",
-    ] {
+    for part in
+        ["Why late, by the kernel's events", "waited for tmculprit", "p99 without", "until the program had"]
+    {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
 }
