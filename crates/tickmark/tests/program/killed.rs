@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, err, out, refused};
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,26 @@ fn start(bench: &Bench) -> Child {
     bench.command(SMALL).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// The recording's folder, once it is there: the store's own folders come before it.
+fn begun(bench: &Bench) -> Option<PathBuf> {
+    let folder = fs::read_dir(bench.store().join("recordings")).ok()?.next()?.unwrap().path();
+    folder.join("meta.json").exists().then_some(folder)
+}
+
 /// Runs of the recording that ended, by the lines of its file alone.
 fn ended(bench: &Bench) -> Vec<u64> {
-    let text = fs::read(bench.recording().join("events.jsonl")).unwrap_or_default();
+    let text = begun(bench).and_then(|f| fs::read(f.join("events.jsonl")).ok()).unwrap_or_default();
     let lines =
         text.split(|b| *b == b'\n').filter_map(|l| serde_json::from_slice::<serde_json::Value>(l).ok());
     lines.filter_map(|event| event["finished"]["run"].as_u64()).collect()
+}
+
+fn wait_for_runs(bench: &Bench, count: usize) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while ended(bench).len() < count {
+        assert!(Instant::now() < deadline, "no {count} runs ended");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Agents of this bench: their environment names its store.
@@ -44,7 +59,7 @@ fn kill_9_at_fifty_moments_loses_no_finished_probe() {
         let over = run.try_wait().unwrap().is_some();
         run.kill().unwrap();
         run.wait().unwrap();
-        if !bench.store().join("recordings").exists() || !bench.recording().join("meta.json").exists() {
+        if begun(&bench).is_none() {
             continue;
         }
         let before = ended(&bench);
@@ -68,14 +83,11 @@ fn kill_9_at_fifty_moments_loses_no_finished_probe() {
 fn the_agent_ends_with_the_program() {
     let bench = Bench::new();
     let mut run = start(&bench);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !bench.store().join("recordings").exists() || ended(&bench).len() < 2 {
-        assert!(Instant::now() < deadline);
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for_runs(&bench, 2);
     assert!(agents(&bench) > 0, "the agent is seen while it lives");
     run.kill().unwrap();
     run.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
     while agents(&bench) > 0 {
         assert!(Instant::now() < deadline, "agents live on");
         std::thread::sleep(Duration::from_millis(10));
@@ -86,11 +98,7 @@ fn the_agent_ends_with_the_program() {
 fn ctrl_c_leaves_a_valid_recording_and_shows_it() {
     let bench = Bench::new();
     let run = start(&bench);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !bench.store().join("recordings").exists() || ended(&bench).len() < 3 {
-        assert!(Instant::now() < deadline);
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for_runs(&bench, 3);
     let killed = Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let output = run.wait_with_output().unwrap();
