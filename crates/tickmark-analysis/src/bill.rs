@@ -1,5 +1,6 @@
 //! Whose CPU time a command was.
 
+use crate::noise::{Occupancy, summarize_occupancy};
 use crate::sample::Sample;
 use tickmark_stats::median;
 use tickmark_store::Recording;
@@ -49,6 +50,8 @@ pub struct Bill {
     pub runs: usize,
     /// How often what is counted was done in a run, beside the computing tasks and without them.
     pub count: (Option<f64>, Option<f64>),
+    /// Who had the CPUs in a run of its own, by the kernel's events; absent where they were not to be recorded, else the reason why they were not.
+    pub recorded: Option<Result<Occupancy, String>>,
     /// True if it ran before it was looked at: then the interrupts that the machine has anyway are among those of the bill.
     pub ran_already: bool,
 }
@@ -101,6 +104,7 @@ pub fn read_bill(recording: &Recording) -> Option<Result<Bill, String>> {
             parts: PARTS.into_iter().map(part).collect::<Option<_>>()?,
             runs: values(names::BILL).len(),
             count: (middle("bill.count"), middle("bill.unwatched.count")),
+            recorded: summarize_occupancy(recording, names::BILL_EVENTS),
             ran_already: ["pid", "cgroup"]
                 .iter()
                 .any(|name| planned.planned.arguments.get(*name).is_some_and(|told| !told.is_empty())),

@@ -73,6 +73,9 @@ pub struct History {
     open: Vec<Point>,
     /// The latest wake-up since it began, and the longest gap.
     pub worst: (f64, f64),
+    /// Who had it in the last part of a second of which the kernel's events were recorded, with their shares, the largest first; none where
+    /// they were not.
+    pub occupants: Option<Vec<(String, f64)>>,
 }
 
 impl History {

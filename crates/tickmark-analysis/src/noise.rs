@@ -4,6 +4,7 @@
 mod cause;
 mod late;
 mod names;
+mod occupancy;
 mod slices;
 mod watched;
 mod witness;
@@ -11,6 +12,7 @@ mod witness;
 pub use cause::Cause;
 pub use late::{LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT, summarize_late};
 pub use names::{Evidence, GapCause};
+pub use occupancy::{Occupancy, summarize_occupancy};
 pub use witness::{RecordingCost, Taker, Witness, WitnessedGap};
 
 use crate::sample::{NoFigure, Sample};

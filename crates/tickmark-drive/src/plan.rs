@@ -76,12 +76,21 @@ pub fn make(
     Plan { settings, metrics, runs }
 }
 
+/// Leaves of the runs of one kind the first, and numbers all anew.
+pub fn keep_first(plan: &mut Plan, kind: impl Fn(&RunPlan) -> bool) {
+    let mut kept = false;
+    plan.runs.retain(|run| !kind(run) || !std::mem::replace(&mut kept, true));
+    for (number, run) in plan.runs.iter_mut().enumerate() {
+        run.id = RunId(number as u32);
+    }
+}
+
 fn is_tick(offer: &Offer) -> bool {
     offer.metric().is_some_and(|metric| metric.headline == Headline::TickTrain)
 }
 
 /// Metrics of what takes as long as it takes.
-const LONG: [&str; 9] = [
+const LONG: [&str; 10] = [
     names::WITNESS,
     names::RECORDED_WAKE,
     names::COMMAND_TIME,
@@ -89,6 +98,7 @@ const LONG: [&str; 9] = [
     names::TIMERLAT_INTERRUPT,
     names::BILL,
     names::BILL_UNWATCHED,
+    names::BILL_RECORDED,
     names::CLOCK_READS,
     names::DOSE,
 ];

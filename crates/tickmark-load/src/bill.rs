@@ -1,6 +1,7 @@
 //! Whose CPU time it was: a command's, or of processes that run already, beside a task on each CPU that computes where nobody else wants to run. What
 //! that does not get was theirs, or somebody's. No suite has it, as it has to be told whose: `tickmark bill` asks.
 
+mod recorded;
 mod subject;
 
 use super::counting::Count;
@@ -42,6 +43,8 @@ const ALSO: &[Also] = &[
     also("bill.unattributed", "bill, unattributed"),
     counted("bill.count", "bill, counted"),
 ];
+const ALSO_RECORDED: &[Also] =
+    &[Also { better: Better::Neither, ..also(names::BILL_EVENTS, "bill, the kernel's events meanwhile") }];
 const ALSO_UNWATCHED: &[Also] = &[
     also("bill.unwatched.billed", "bill, billed to the command, unwatched"),
     counted("bill.unwatched.count", "bill, counted, unwatched"),
@@ -63,6 +66,12 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 "whether a task computes on each CPU meanwhile",
                 &[
                     Value { value: "yes", name: "", title: "", timed: " beside computing tasks" },
+                    Value {
+                        value: "recorded",
+                        name: ".recorded",
+                        title: ", recorded",
+                        timed: " beside computing tasks, with the kernel's tracepoints of interrupts, timers, tasks and work recorded on every CPU",
+                    },
                     Value { value: "no", name: ".unwatched", title: ", unwatched", timed: "" },
                 ],
             ),
@@ -80,11 +89,13 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         ],
         also: ALSO,
         tune: |spec, arguments: &Arguments| {
-            if arguments.get("watch").is_some_and(|watch| watch == "no") {
-                spec.metric = names::BILL_UNWATCHED;
-                spec.also = ALSO_UNWATCHED;
+            let counts = arguments.get("count").is_some_and(|count| !count.is_empty());
+            match arguments.get("watch").map(String::as_str) {
+                Some("recorded") => (spec.metric, spec.also) = (names::BILL_RECORDED, ALSO_RECORDED),
+                Some("no") => (spec.metric, spec.also) = (names::BILL_UNWATCHED, ALSO_UNWATCHED),
+                _ => {}
             }
-            if arguments.get("count").is_none_or(String::is_empty) {
+            if !counts && spec.metric != names::BILL_RECORDED {
                 spec.also = &spec.also[..spec.also.len() - 1];
             }
         },
@@ -106,6 +117,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         let params = params.clone();
         Ok(routine(move |budget: &Budget, sink| match params.argument("watch") {
             "no" => unwatched(&subject, &params, budget, sink),
+            "recorded" => recorded::measure(&subject, &params, budget, sink),
             _ => watched(&subject, &params, budget, sink),
         }))
     },
@@ -165,7 +177,7 @@ impl Watch {
                 true => own.compute(Counter, Step::Multiply, gap, cpu, true),
                 false => own.compute(Monotonic, Step::Multiply, gap, cpu, true),
             };
-            let thread = std::thread::Builder::new().spawn(compute);
+            let thread = std::thread::Builder::new().name(names::INSTRUMENT.to_owned()).spawn(compute);
             threads.push(
                 thread.map_err(|e| CallError::from_io("pthread_create (mmap, mprotect or clone3)", &e))?,
             );

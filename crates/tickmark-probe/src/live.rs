@@ -1,15 +1,21 @@
 //! Live watch of each CPU at little cost: a thread on each sleeps most of the time, is as late as a program would be, and reads the clock
 //! for a moment; the kernel's counters are read once a second.
 
+mod occupants;
+
 use crate::sys::CallError;
 use crate::sys::limits::{pin, set_slack};
+use crate::sys::tracepoints;
 use crate::sys::usage::{Accounts, CpuClock, all_cpu_times};
 use crate::sys::waiting::WaitMethod;
+use occupants::Occupants;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tickmark_timer::monotonic_ns;
-use tickmark_wire::Nanos;
+use tickmark_wire::{GapTrace, Nanos, names};
 
 /// Of one CPU all threads together may use so much, as it is planned.
 const BUDGET: f64 = 0.013;
@@ -27,6 +33,11 @@ const LOOK: (f64, f64) = (20_000.0, 1_000_000.0);
 const GAP: u64 = 1_000;
 /// Reads of the clock of which the cost is told.
 const READS: u32 = 32;
+
+/// How long the threads may take to begin.
+const BEGINS: Duration = Duration::from_secs(2);
+/// CPUs of which it is recorded who has them, at most: of each the wake-ups by all others are recorded, too.
+const NAMED: usize = 8;
 
 /// One second of a CPU. Times in ns; shares of the time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,6 +62,8 @@ pub struct Second {
     pub interrupts: Option<f64>,
     /// Share of time taken by the hypervisor.
     pub steal: Option<f64>,
+    /// The kernel's events of a part of the time, where they may be recorded and there are few CPUs.
+    pub events: Option<GapTrace>,
 }
 
 /// Observations of a thread between two takes.
@@ -61,6 +74,7 @@ struct LiveObservation {
     waited: u64,
     wanted: u64,
     clock: Option<f64>,
+    events: Option<GapTrace>,
 }
 
 /// A CPU that is watched.
@@ -95,16 +109,22 @@ impl Live {
         // What is refused to the threads is refused here, where it can be said.
         WaitMethod::from_name("nanosleep")?;
         let own = CpuClock::for_process(std::process::id());
-        let used = (monotonic_ns(), own.as_ref().map_or(0.0, |clock| clock.read().as_f64()));
+        let used = (0, 0.0);
         let (slow, interrupts) = (Arc::new(AtomicU64::new(1)), TimerInterrupts::begin());
         let mut live = Self { watched: Vec::new(), stop, slow, own, used, interrupts };
+        let is_named =
+            cpus.len() <= NAMED && cpus.first().is_some_and(|cpu| tracepoints::available(*cpu).is_ok());
+        let (ready, is_ready) = mpsc::channel();
         for cpu in cpus {
             // On this thread first, so that what is refused is said.
             pin(&[*cpu])?;
             let observed = Arc::new(Mutex::new(LiveObservation::default()));
             let (own, cpu) = (Arc::clone(&observed), *cpu);
             let (stop, slow) = (Arc::clone(&live.stop), Arc::clone(&live.slow));
-            let thread = std::thread::Builder::new().spawn(move || watch(cpu, plan, &own, &stop, &slow));
+            let named = if is_named { cpus.len() } else { 0 };
+            let ready = ready.clone();
+            let begin = move || watch(cpu, named, plan, &own, &stop, &slow, ready);
+            let thread = std::thread::Builder::new().name(names::INSTRUMENT.to_owned()).spawn(begin);
             let thread = thread.map_err(|error| CallError::from_io("pthread_create", &error))?;
             live.watched.push(Watched {
                 cpu,
@@ -114,7 +134,16 @@ impl Live {
             });
         }
         pin(cpus)?;
+        // What the beginning takes is none of what watching does.
+        drop(ready);
+        while is_ready.recv_timeout(BEGINS).is_ok() {}
+        live.used = live.used_until_now();
         Ok(live)
+    }
+
+    /// When it is, and the CPU time that this process has used, in ns.
+    fn used_until_now(&self) -> (u64, f64) {
+        (monotonic_ns(), self.own.as_ref().map_or(0.0, |clock| clock.read().as_f64()))
     }
 
     /// Observations of each CPU since the last time.
@@ -147,6 +176,7 @@ impl Live {
                 busy: share(|[user, system, irq, softirq, ..]| user + system + irq + softirq),
                 interrupts: share(|[_, _, irq, softirq, ..]| irq + softirq),
                 steal: share(|each| each[5]),
+                events: observed.events,
             }
         };
         self.watched.iter_mut().map(one).collect()
@@ -156,9 +186,8 @@ impl Live {
 impl Live {
     /// Wakes less often where this process takes more than it should, however dear a wake-up is here.
     fn stay_in_the_budget(&mut self) {
-        let Some(own) = &self.own else { return };
         let (before, had) = self.used;
-        let (now, used) = (monotonic_ns(), own.read().as_f64());
+        let (now, used) = self.used_until_now();
         self.used = (now, used);
         let share = (used - had) / (now - before).max(1) as f64;
         let slow = self.slow.load(Ordering::Relaxed);
@@ -203,11 +232,21 @@ impl Pace {
     }
 }
 
-fn watch(cpu: u32, pace: Pace, observed: &Mutex<LiveObservation>, stop: &AtomicBool, slow: &AtomicU64) {
+fn watch(
+    cpu: u32,
+    named: usize,
+    pace: Pace,
+    observed: &Mutex<LiveObservation>,
+    stop: &AtomicBool,
+    slow: &AtomicU64,
+    ready: Sender<()>,
+) {
     let Ok(mut way) = WaitMethod::from_name("nanosleep") else { return };
     if pin(&[cpu]).is_err() || set_slack(Nanos::new(1)).is_err() {
         return;
     }
+    let mut occupants = (named > 0).then(|| Occupants::open(cpu, named).ok()).flatten();
+    drop(ready);
     // A look begins when others leave the CPU: how long that took belongs to what they had.
     let mut accounts = Accounts::open(&[]);
     let mut delay = move || accounts.run_delay().map_or(0, |delay| delay.get().max(0) as u64);
@@ -233,11 +272,13 @@ fn watch(cpu: u32, pace: Pace, observed: &Mutex<LiveObservation>, stop: &AtomicB
         (0..READS).for_each(|_| _ = std::hint::black_box(monotonic_ns()));
         let clock = (monotonic_ns() - begun) as f64 / f64::from(READS + 1);
         waited_before = delay();
+        let events = occupants.as_mut().and_then(|occupants| occupants.visit(monotonic_ns()));
         let mut all = observed.lock().unwrap_or_else(PoisonError::into_inner);
         all.late.push(late);
         all.waited += waited;
         all.wanted += waited + looked;
         all.gaps.append(&mut gaps);
+        all.events = events.or(all.events.take());
         all.clock = Some(all.clock.map_or(clock, |known| known.min(clock)));
         drop(all);
         // What was missed is missed: after a long stop it goes on from there.
@@ -330,7 +371,7 @@ mod tests {
     fn a_cpu_is_watched() {
         let cpu = crate::sys::limits::allowed_cpus().unwrap()[0];
         let mut live = Live::begin(&[cpu]).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(600));
+        std::thread::sleep(Duration::from_millis(600));
         let [second] = &live.take()[..] else { panic!("one CPU") };
         assert!(second.cpu == cpu && !second.late.is_empty() && second.wanted > 0, "{second:?}");
         assert!(second.clock.is_some_and(|cost| cost > 0.1 && cost < 1e6), "{second:?}");

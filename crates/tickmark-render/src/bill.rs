@@ -62,6 +62,10 @@ pub fn text(bill: &Bill) -> String {
         let _ =
             if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
     }
+    if let Some(Ok(recorded)) = &bill.recorded {
+        out.push('\n');
+        out += &crate::witness::occupancy(recorded, took);
+    }
     for line in wrapped(&notes(bill), 0) {
         let _ = writeln!(out, "{line}");
     }
@@ -111,6 +115,13 @@ fn notes(bill: &Bill) -> String {
              with interrupts that came while it ran. interrupts: came while those tasks computed, whoever they were for; negative where the command was billed for time that they had (a task that \
              another CPU wakes is billed from before it runs). no task's: steal, interrupts where the kernel keeps them apart, and tasks that ended unwaited for, or cannot be seen. Other tasks' work on the command's behalf is \
              theirs here.";
+    match &bill.recorded {
+        Some(Ok(recorded)) => text += &crate::witness::occupancy_notes(recorded),
+        Some(Err(why)) => {
+            let _ = write!(text, " Who had the CPUs, by name, was not recorded: {why}.");
+        }
+        None => {}
+    }
     if bill.parts.iter().any(|(what, value, _)| *what == BillItem::Interrupts && *value < 0.0) {
         text += " The interrupts are negative here: overbilling is larger than they are.";
     }

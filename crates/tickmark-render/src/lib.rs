@@ -49,7 +49,7 @@ pub mod scenario;
 pub mod versus;
 pub mod wakes;
 pub mod what_if;
-mod witness;
+pub mod witness;
 
 pub use grid::{folded, in_ascii, is_ascii_locale, reader_width, width};
 pub use number::{count, figure};

@@ -49,6 +49,15 @@ pub fn cells(history: &History) -> [String; 12] {
     ]
 }
 
+/// Who had a CPU lately, in a line; none where it was not recorded.
+#[must_use]
+pub fn occupants(history: &History) -> Option<String> {
+    let all = history.occupants.as_ref()?;
+    let one = |(who, share): &(String, f64)| format!("{who} {}", percent(*share));
+    let words: Vec<String> = all.iter().map(one).collect();
+    Some(if words.is_empty() { "nobody".to_owned() } else { words.join(", ") })
+}
+
 /// Legend of the bars, with their ends.
 #[must_use]
 pub const fn shown(what: LiveQuantity) -> &'static str {

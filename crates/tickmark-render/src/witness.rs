@@ -4,7 +4,7 @@ use crate::grid::{fitting, lines, wrapped};
 use crate::noise::{HEADING, heat, share};
 use crate::number::{count, percent, time};
 use std::fmt::Write;
-use tickmark_analysis::noise::{Cause, Taker, Witness, WitnessedGap};
+use tickmark_analysis::noise::{Cause, Occupancy, Taker, Witness, WitnessedGap};
 
 /// Causes that have a row; the others are one.
 const ROWS: usize = 16;
@@ -74,6 +74,73 @@ pub(crate) fn tables(witness: &Witness) -> String {
     out
 }
 
+/// Who had some CPUs where no loop looked for gaps; shares are of `whole` ns.
+pub(crate) fn occupancy(occupancy: &Occupancy, whole: f64) -> String {
+    let heading = ["by the kernel's events", "CPU time", "of one CPU", "times", "longest", "woken, set by"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    let row = |who: String, own: f64, takers: &[&Taker]| {
+        let times: usize = takers.iter().map(|taker| taker.count).sum();
+        vec![who, time(own), share(own / whole), times.to_string()]
+    };
+    let groups = occupancy.groups();
+    for (own, group) in groups.iter().take(ROWS) {
+        let longest = group.iter().filter_map(|taker| taker.lengths.quantile(1.0)).fold(0.0, f64::max);
+        let woken_by = if group.len() == 1 { woken_by(group[0]) } else { String::new() };
+        rows.push([row(group_name(group), *own, group), vec![time(longest), woken_by]].concat());
+    }
+    if let Some(others) = groups.get(ROWS..).filter(|others| !others.is_empty()) {
+        let own = others.iter().map(|(own, _)| own).sum();
+        let all: Vec<&Taker> = others.iter().flat_map(|(_, group)| group.iter().copied()).collect();
+        rows.push([row(format!("{} others", others.len()), own, &all), vec![String::new(); 2]].concat());
+    }
+    let mut out = String::new();
+    for (number, line) in fitting(&rows, &[1, 2, 3, 4], &[4, 3, 5]).into_iter().enumerate() {
+        let _ =
+            if number == 0 { writeln!(out, "{HEADING}{line}{HEADING:#}") } else { writeln!(out, "{line}") };
+    }
+    out
+}
+
+/// A cause, or tasks of one name.
+fn group_name(group: &[&Taker]) -> String {
+    match (&group[0].cause, group.len()) {
+        (Cause::Task { name, .. }, threads @ 2..) => format!("{name} ({threads} threads)"),
+        (cause, _) => what(cause),
+    }
+}
+
+/// Causes that a line has room for, those of more than a thousandth.
+const TOLD: usize = 4;
+
+/// Who had a CPU, as shares of the time, the largest first.
+#[must_use]
+pub fn occupants(occupancy: &Occupancy) -> Vec<(String, f64)> {
+    let one = |(own, group): &(f64, Vec<&Taker>)| (group_name(group), own / occupancy.span);
+    let all = occupancy.groups().iter().map(one).collect::<Vec<_>>();
+    all.into_iter().filter(|(_, share)| *share > 0.001).take(TOLD).collect()
+}
+
+/// What is missing among the events of it, and what recording cost.
+pub(crate) fn occupancy_notes(occupancy: &Occupancy) -> String {
+    let (events, dropped) = occupancy.events;
+    let mut text = format!(
+        " By the kernel's events: one run of its own, beside the computing tasks; each time is the cause's own, without what interrupted it, and less what recording {} took.",
+        count(u32::try_from(events).unwrap_or(u32::MAX), "event")
+    );
+    if dropped > 0 {
+        let _ = write!(
+            text,
+            " {} are missing: names near them may be wrong, and of {} it is not known who had the CPUs.",
+            count(u32::try_from(dropped).unwrap_or(u32::MAX), "event"),
+            time(occupancy.unknown)
+        );
+    }
+    if !occupancy.refused.is_empty() {
+        let _ = write!(text, " Not recorded: {}.", occupancy.refused.join(", "));
+    }
+    text
+}
+
 /// Its causes, those with the most time, in the order in which they came first.
 fn parts(gap: &WitnessedGap) -> String {
     let mut all: Vec<(&Cause, f64)> = Vec::new();
@@ -97,7 +164,8 @@ fn parts(gap: &WitnessedGap) -> String {
 }
 
 fn woken_by(taker: &Taker) -> String {
-    match taker.woken_by.first() {
+    // One that had ended before it could be asked has no name.
+    match taker.woken_by.iter().find(|(by, _)| !by.is_empty()) {
         Some((by, times)) if *times * 10 >= taker.count * 9 => by.clone(),
         Some((by, times)) => format!("{by} ({})", percent(*times as f64 / taker.count as f64)),
         None => String::new(),

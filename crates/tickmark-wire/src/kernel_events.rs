@@ -17,6 +17,9 @@ pub struct KernelEvents {
     pub origin: Nanos,
     /// Thread number of the loop.
     pub thread: u32,
+    /// The CPU, where it is none of a loop's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
     /// What events are about.
     pub subjects: Vec<EventSubject>,
     /// When each event was; from before the loop begins to after its end.

@@ -107,6 +107,12 @@ pub const COMMS: &str = "comms";
 pub const BILL: &str = "bill.time";
 /// And without them.
 pub const BILL_UNWATCHED: &str = "bill.unwatched.time";
+/// Beside them, with the kernel's events recorded; and those.
+pub const BILL_RECORDED: &str = "bill.recorded.time";
+/// Events of each CPU beside it.
+pub const BILL_EVENTS: &str = "bill.recorded.events";
+/// Name of this program's threads that take what nobody else wants, or look at a CPU: in records of the kernel they are nobody's.
+pub const INSTRUMENT: &str = "tm-instrument";
 /// How late a sleep ends, of which timer slack is a part.
 pub const SLEEP: &str = "timer.clock_nanosleep.late";
 /// How far the clocks of two CPUs are apart.

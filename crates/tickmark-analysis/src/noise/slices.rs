@@ -78,6 +78,8 @@ pub(super) struct Walk<'a> {
     events: &'a KernelEvents,
     steps: Vec<Step>,
     own_cpu: u32,
+    /// Whether a loop has the CPU where nothing else does.
+    has_loop: bool,
     /// Next event; wakings in the order of time, and the next of them.
     event: usize,
     wakings: Vec<usize>,
@@ -104,6 +106,7 @@ impl<'a> Walk<'a> {
             events,
             steps: events.tracepoints.iter().map(|name| Step::of_tracepoint(name)).collect(),
             own_cpu,
+            has_loop: true,
             event: 0,
             wakings: in_order(&events.wakings.time),
             waking: 0,
@@ -128,6 +131,18 @@ impl<'a> Walk<'a> {
         let Self { mut out, ways_in, ways_out, .. } = walk;
         edges::cut(&mut out, &ways_in, &ways_out);
         out
+    }
+
+    /// Who had the CPU for so many ns, in which no loop had it; events from before it say who had it when it began.
+    pub(super) fn whole(events: &'a KernelEvents, own_cpu: u32, span: f64) -> Vec<Occurrence> {
+        let mut walk = Self { has_loop: false, ..Self::new(events, own_cpu) };
+        walk.gap(0, walk.time(0).min(0.0), span);
+        let mut all = walk.out.occurrences;
+        for one in &mut all {
+            one.own = (one.own + one.start.min(0.0)).max(0.0);
+        }
+        all.retain(|one| one.own > 0.0 || one.start >= 0.0);
+        all
     }
 
     fn time(&self, event: usize) -> f64 {
@@ -315,7 +330,7 @@ impl<'a> Walk<'a> {
         if let Some((task, _)) = self.task {
             self.stacks.insert(task, own);
         }
-        if id == self.events.thread {
+        if self.has_loop && id == self.events.thread {
             self.last = self.task.map(|(_, occurrence)| occurrence).or(self.last);
             self.task = None;
             return self.last.unwrap_or_else(|| self.begin(Cause::Unknown, gap, time));

@@ -61,7 +61,7 @@ pub struct RecordingCost {
 
 impl RecordingCost {
     /// Medians over batches of the difference between one event and none, and between two and one; none where there are no batches.
-    fn new(costs: &[&EventCost]) -> Option<Self> {
+    pub(super) fn new(costs: &[&EventCost]) -> Option<Self> {
         let between = |of: fn(&EventCost) -> [&[Nanos]; 2]| {
             let mut all = Vec::new();
             for cost in costs {
@@ -264,14 +264,7 @@ fn joined(runs: Vec<Run>) -> Witness {
     // Runs see the same train at rates that differ by less than they are known.
     trains.sort_by(f64::total_cmp);
     trains.dedup_by(|next, first| *next <= *first * (1.0 + super::SAME));
-    let mut by_cause: BTreeMap<&Cause, Vec<&Occurrence>> = BTreeMap::new();
-    // A frame in which no time passed of its own is still an occurrence.
-    for one in &occurrences {
-        by_cause.entry(&one.cause).or_default().push(one);
-    }
-    let mut takers: Vec<Taker> = by_cause.into_iter().map(|(cause, own)| taker(cause, &own, span)).collect();
-    takers.retain(|taker| taker.total > 0.0);
-    takers.sort_by(|a, b| b.net(cost).total_cmp(&a.net(cost)));
+    let takers = takers(&occurrences, span, cost);
     let total = |cause: &Cause| {
         takers.iter().find(|taker| taker.cause == *cause).map_or((0, 0.0), |taker| (taker.count, taker.total))
     };
@@ -295,6 +288,19 @@ fn joined(runs: Vec<Run>) -> Witness {
         refused,
         event_cost: cost,
     }
+}
+
+/// By cause, the one that took most first.
+pub(super) fn takers(occurrences: &[Occurrence], span: f64, cost: Option<RecordingCost>) -> Vec<Taker> {
+    let mut by_cause: BTreeMap<&Cause, Vec<&Occurrence>> = BTreeMap::new();
+    // A frame in which no time passed of its own is still an occurrence.
+    for one in occurrences {
+        by_cause.entry(&one.cause).or_default().push(one);
+    }
+    let mut takers: Vec<Taker> = by_cause.into_iter().map(|(cause, own)| taker(cause, &own, span)).collect();
+    takers.retain(|taker| taker.total > 0.0);
+    takers.sort_by(|a, b| b.net(cost).total_cmp(&a.net(cost)));
+    takers
 }
 
 fn taker(cause: &Cause, own: &[&Occurrence], span: f64) -> Taker {

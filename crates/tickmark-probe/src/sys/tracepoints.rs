@@ -3,6 +3,7 @@
 
 mod decoded;
 mod kinds;
+mod recorder;
 mod symbols;
 
 use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, RECORD_SAMPLE, Ring, TRACEPOINT};
@@ -11,8 +12,10 @@ use super::{CallError, clock, named};
 use decoded::Raw;
 pub use decoded::{Batch, Subjects};
 use kinds::Kind;
+pub use recorder::Recorder;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::os::fd::{AsRawFd, OwnedFd};
+pub use symbols::read_functions;
 use tickmark_wire::{EventCost, Nanos};
 
 /// The tracepoints by which the cost of an event is measured: setting a timer that is set already passes each once.

@@ -1,6 +1,7 @@
 //! Whose CPU time a command is, in ns.
 
-use super::Page;
+use super::tick::OccupancyPage;
+use super::{FigureOrReason, Page};
 use crate::bill::name;
 use crate::json_object;
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ json_object! {
         time: f64 = bill.time.0,
         /// What the tasks that computed on every CPU did not get.
         total: f64 = bill.total,
+        /// Who had the CPUs, by the kernel's events, or the reason why that is not known; absent where it was not asked.
+        recorded: Option<FigureOrReason<OccupancyPage>> = bill.recorded.as_ref().map(|known| FigureOrReason::new(known, OccupancyPage::new)),
         unwatched: Unwatched = Unwatched::new(bill),
         parts: BTreeMap<&'static str, PartPage> = bill.parts.iter().map(|(what, value, runs)| (name(*what).1, PartPage::new(*value, runs))).collect(),
     }

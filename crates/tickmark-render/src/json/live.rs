@@ -25,6 +25,14 @@ json_object! {
         lost_share: Option<f64> = of.last().gaps.map(|(share, _)| share),
         longest_gap: Option<f64> = of.last().gaps.map(|(_, longest)| longest),
         clock_read: Option<f64> = of.last().clock,
+        /// Who had it in a part of the last second, by the kernel's events, as shares; absent where they were not recorded.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        occupants: Option<Vec<OccupantPage>> = of.occupants.as_ref().map(|all| all.iter().map(|(name, share)| OccupantPage::new(name.clone(), *share)).collect()),
+    }
+
+    struct OccupantPage(name: String, share: f64) {
+        name: String = name,
+        share: f64 = share,
     }
 
     struct WakeUp(median: f64, max: f64) {

@@ -5,7 +5,8 @@ use crate::json_object;
 use crate::reason;
 use tickmark_analysis::noise::Cause as EventCause;
 use tickmark_analysis::noise::{
-    Accounts, Evidence, Gap, GapCause, Kind, Noise, Osnoise, RecordingCost, Taker, Witness, WitnessedGap,
+    Accounts, Evidence, Gap, GapCause, Kind, Noise, Occupancy, Osnoise, RecordingCost, Taker, Witness,
+    WitnessedGap,
 };
 use tickmark_analysis::report::Header;
 use tickmark_analysis::what_if::{Clocked, WhatIf};
@@ -79,7 +80,7 @@ json_object! {
         management_interrupts: Option<u64> = of.management,
         /// When each run was, on the clock that stamped its events.
         runs: Vec<[f64; 2]> = of.runs.clone(),
-        takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of)).collect(),
+        takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of.span, of.event_cost)).collect(),
         /// Time of each cgroup's tasks.
         cgroups: Vec<CgroupPage> = of.cgroups.iter().map(|(name, time)| CgroupPage::new(name.clone(), *time)).collect(),
         longest: Vec<WitnessedPage> = of.longest().into_iter().map(WitnessedPage::new).collect(),
@@ -91,6 +92,21 @@ json_object! {
         event_cost: Option<RecordingPage> = of.event_cost.map(|cost| RecordingPage::new(&cost)),
     }
 
+    /// Who had some CPUs, by the kernel's events; ns.
+    pub(super) struct OccupancyPage(of: &Occupancy) {
+        /// How long, all CPUs together.
+        span: f64 = of.span,
+        /// What nobody wanted.
+        left: f64 = of.left,
+        /// Of which it is not known who had it.
+        unknown: f64 = of.unknown,
+        takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of.span, of.event_cost)).collect(),
+        events: usize = of.events.0,
+        events_dropped: u64 = of.events.1,
+        /// Tracepoints that the kernel refused.
+        refused: Vec<String> = of.refused.clone(),
+    }
+
     /// What recording an event costs: the first since the kernel was entered, and each further one, with 95 % intervals.
     struct RecordingPage(of: &RecordingCost) {
         first: f64 = of.first[1],
@@ -99,14 +115,14 @@ json_object! {
         further_interval: [f64; 2] = [of.further[0], of.further[2]],
     }
 
-    struct TakerPage(taker: &Taker, of: &Witness) {
+    struct TakerPage(taker: &Taker, span: f64, event_cost: Option<RecordingCost>) {
         #[serde(flatten)]
         cause: TakerCause = TakerCause::new(&taker.cause),
         count: usize = taker.count,
         /// Own time, with recording its events.
         total: f64 = taker.total,
         /// Share of the time, without recording.
-        share: f64 = taker.net(of.event_cost) / of.span,
+        share: f64 = taker.net(event_cost) / span,
         events: u64 = taker.events,
         p50: Option<f64> = taker.lengths.quantile(0.5),
         p99: Option<f64> = taker.lengths.quantile(0.99),

@@ -95,6 +95,7 @@ mod tests {
             parts,
             runs: 3,
             count: (None, None),
+            recorded: None,
             ran_already: false,
         };
         let drawings = of_bill(&bill);

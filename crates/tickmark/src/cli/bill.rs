@@ -9,7 +9,8 @@ use tickmark_wire::Nanos;
 
 pub(super) const BILL_EXAMPLES: &str = "\
 Beside the command a task of the lowest priority (SCHED_IDLE) computes on each CPU. What that does not get was the command's own, interrupts', the kernel's threads',
-or other tasks'. No root is needed. The command reads nothing, and what it prints is dropped.
+or other tasks'. No root is needed; with it one more run
+says by the kernel's own events who had the CPUs. The command reads nothing, and what it prints is dropped.
 
 Examples:
   tickmark bill -- ./client --requests 1000

@@ -8,8 +8,9 @@ use tickmark_wire::Nanos;
 pub(super) const LIVE_EXAMPLES: &str = "\
 A thread on each CPU sleeps most of the time: it is woken late by as much as any program of ordinary priority, and then looks at the clock for a moment, in which it sees gaps. What the kernel counts stands
 beside it. All of it takes at most 2 % of one CPU, whatever the number of CPUs (of hundreds each is visited every few seconds), and the view says how much it took: it sees samples, and `tickmark tick` sees each gap.
+As root, of at most 8 CPUs it says who had each, by the kernel's own events.
 
-Keys: q ends, s sorts by the latest wake-up, b changes what the bars show (wake-ups, gaps, time lost, load, timer interrupts, clock reads), t shows minutes instead of seconds, p pauses, arrows scroll.
+Keys: q ends, s sorts by the latest wake-up, b changes what the bars show (wake-ups, gaps, time lost, load, timer interrupts, clock reads), w shows who had each CPU in place of bars, t shows minutes instead of seconds, p pauses, arrows scroll.
 
 Examples:
   tickmark live

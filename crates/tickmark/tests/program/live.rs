@@ -51,6 +51,27 @@ fn a_load_a_late_wake_up_and_a_gap_are_seen_within_a_second() {
 }
 
 #[test]
+#[ignore = "second tier: root"]
+fn who_has_a_cpu_is_named() {
+    let _machine = crate::bench::machine();
+    let (bench, cpu) = (Bench::new(), crate::bench::cpu());
+    let mut busy = Command::new("taskset");
+    busy.args(["-c", &cpu, "perl", "-e", "$0 = 'tmbusy'; alarm 20; 1 while 1"]);
+    let _busy = Ended(busy.spawn().unwrap());
+    std::thread::sleep(Duration::from_millis(500));
+    let page = bench.run(&["live", "--cpu", &cpu, "--format", "json", "--duration", "4s"]);
+    let last: Value = serde_json::from_str(out(&page).lines().last().unwrap()).unwrap();
+    let occupants = last["cpus"][0]["occupants"].as_array().unwrap_or_else(|| panic!("{last}"));
+    let busy = occupants.iter().find(|one| one["name"].as_str().unwrap().starts_with("tmbusy"));
+    // Beside what else the machine has to do.
+    assert!(busy.is_some_and(|one| one["share"].as_f64().unwrap() > 0.1), "{last}");
+    let sum: f64 = occupants.iter().map(|one| one["share"].as_f64().unwrap()).sum();
+    assert!(sum <= 1.001 && last["own_share_of_a_cpu"].as_f64().unwrap() <= 0.03, "{last}");
+    let text = out(&bench.run(&["live", "--cpu", &cpu, "--duration", "3s"]));
+    assert!(text.contains(", had by ") && text.contains("tmbusy"), "{text}");
+}
+
+#[test]
 fn without_a_terminal_each_cpu_is_a_line_and_the_end_says_the_cost() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();

@@ -280,3 +280,18 @@ fn a_timer_has_the_task_that_set_it() {
     // That a timer was set is no time of its own, and an event that took time to record.
     assert_eq!(slices.occurrences.iter().map(|one| one.events).sum::<u32>(), 9);
 }
+
+#[test]
+fn without_a_loop_all_of_a_span_is_somebodys() {
+    // A task that was on the CPU from before the beginning, the tick above it, another task, and none.
+    let written = Written::new()
+        .event(-500, "sched/sched_switch", "first", Some(5))
+        .tick(1_000)
+        .event(4_000, "sched/sched_switch", "loop", Some(LOOP))
+        .event(7_000, "sched/sched_switch", "", Some(0));
+    let all = Walk::whole(&written.0, 0, 10_000.0);
+    let own: Vec<(String, f64)> = all.iter().map(|one| (one.cause.words(), one.own)).collect();
+    let expected =
+        [("first (5)", 3_000.0), ("the tick", 1_000.0), ("loop (700)", 3_000.0), ("idle", 3_000.0)];
+    assert_eq!(own, parts(&expected));
+}

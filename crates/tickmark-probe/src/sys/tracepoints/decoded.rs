@@ -113,6 +113,13 @@ impl Subjects {
         })
     }
 
+    /// A task is called so now: it may have executed a program since it was named.
+    fn rename(&mut self, task: u32, name: String) {
+        if let Some(index) = self.index.get(&Key::Task(task)) {
+            self.all[*index as usize].1 = name;
+        }
+    }
+
     /// The thread that was on the CPU.
     fn thread(&mut self, raw: &Raw<'_>) -> u32 {
         self.add(Key::Task(raw.thread()), String::new)
@@ -169,6 +176,8 @@ struct Occurred {
     subject: u32,
     lasted: Option<Nanos>,
     armed_by: Option<u32>,
+    /// Of a switch that was not recorded: the first record of the task that it was to. Its time is the last record before it.
+    shown: Option<Nanos>,
 }
 
 /// Records of a stretch of time, decoded.
@@ -199,6 +208,17 @@ impl Batch {
         self.wakings.clear();
     }
 
+    /// Puts switches from idle that were not recorded where their task was woken, as far as that is known, else at its first record.
+    pub fn place_unseen_switches(&mut self) {
+        for event in &mut self.events {
+            let Some(shown) = event.shown else { continue };
+            let own = self.wakings.iter().filter(|waking| waking.2 == event.subject);
+            let woken = own.map(|waking| waking.0).filter(|woken| (event.time..=shown).contains(woken)).max();
+            event.time = woken.unwrap_or(shown);
+        }
+        self.events.sort_by_key(|event| event.time);
+    }
+
     /// Forgets what came before the last switch ahead of a time, and after another one.
     pub fn cut(&mut self, from: Nanos, to: Nanos) {
         let is_switch = |event: &Occurred| event.tracepoint == self.switch && event.time <= from;
@@ -213,7 +233,7 @@ impl Batch {
 impl Tracepoints {
     /// Takes the records since the last time, which this thread begins and ends on the CPU, their times by `axis` in those of the loop,
     /// ascending. Some kernels record nothing while their CPU is idle, nor the switch to what comes next: a task that is found on a CPU that
-    /// was last seen idle has had it since then.
+    /// was last seen idle has had it since then, and the task of the first record from there on.
     pub fn drain(&mut self, subjects: &mut Subjects, axis: impl Fn(i64) -> Nanos) -> Batch {
         let (opened, cpu, mut batch) = (&self.opened, self.cpu, Batch::default());
         let Batch { events, wakings, read, lost, switch: own_switch } = &mut batch;
@@ -231,17 +251,25 @@ impl Tracepoints {
             let kind = &opened[at].kind;
             let Some(subject) = subjects.intern(kind, &raw) else { return };
             let thread = raw.thread();
-            if let Some(last) =
-                events.last().filter(|_| current == IDLE && ![IDLE, self.thread].contains(&thread))
-            {
+            // What had the CPU before the first record, or since it was seen idle.
+            let missed = match events.last() {
+                Some(last) if current == IDLE && ![IDLE, self.thread].contains(&thread) => Some(last.time),
+                None if thread != self.thread => Some(axis(raw.time)),
+                _ => None,
+            };
+            if let Some(time) = missed {
                 let subject = subjects.thread(&raw);
                 events.push(Occurred {
-                    time: last.time,
+                    time,
                     tracepoint: switch as u32,
                     subject,
                     lasted: None,
                     armed_by: None,
+                    shown: Some(axis(raw.time)),
                 });
+            }
+            if let Some((name, id)) = kind.previous {
+                subjects.rename(raw.number(id).unwrap_or(0) as u32, raw.text(name));
             }
             current = kind.next(&raw).unwrap_or(thread);
             if at == 0 {
@@ -256,7 +284,14 @@ impl Tracepoints {
             let expires = timer.filter(|_| kind.name.ends_with("expire_entry"));
             let armed_by = expires.and_then(|timer| subjects.armed.get(&timer).copied());
             let lasted = kind.lasted.and_then(|field| raw.number(field)).map(|ns| Nanos::new(ns as i64));
-            events.push(Occurred { time: axis(raw.time), tracepoint: at as u32, subject, lasted, armed_by });
+            events.push(Occurred {
+                time: axis(raw.time),
+                tracepoint: at as u32,
+                subject,
+                lasted,
+                armed_by,
+                shown: None,
+            });
         });
         for (cpu, _, ring) in &mut self.elsewhere {
             ring.take(&mut |record, body| {
@@ -294,7 +329,8 @@ impl Tracepoints {
     /// Those of read(2).
     pub fn take(mut self, axis: impl Fn(i64) -> Nanos) -> Result<KernelEvents, super::CallError> {
         let mut subjects = Subjects::default();
-        let batch = self.drain(&mut subjects, axis);
+        let mut batch = self.drain(&mut subjects, axis);
+        batch.place_unseen_switches();
         let values = self.opened.iter().map(|opened| perf::value(&opened.event));
         let dropped = values.sum::<Result<u64, _>>()?.saturating_sub(batch.read);
         Ok(KernelEvents { dropped, ..self.columns(subjects, [batch]) })
@@ -302,7 +338,7 @@ impl Tracepoints {
 
     /// Batches, one after the other in time, as columns.
     #[must_use]
-    pub fn columns(self, subjects: Subjects, batches: impl IntoIterator<Item = Batch>) -> KernelEvents {
+    pub fn columns(&self, subjects: Subjects, batches: impl IntoIterator<Item = Batch>) -> KernelEvents {
         let (mut events, mut wakings) = (Vec::new(), Wakings::default());
         for batch in batches {
             events.extend(batch.events);
@@ -320,7 +356,7 @@ impl Tracepoints {
             tracepoints: self.opened.iter().map(|opened| opened.kind.name.clone()).collect(),
             // Records have numbers of the first namespace of processes, /proc those of ours.
             subjects: subjects.finish(self.thread == super::own_thread()),
-            refused: self.refused,
+            refused: self.refused.clone(),
             thread: self.thread,
             lasted: lasted.collect(),
             armed: armed.collect(),
@@ -358,6 +394,7 @@ mod tests {
             subject: Subject::Device((8, 4), (12, 4)),
             lasted: None,
             timer: None,
+            previous: None,
         };
         let mut subjects = Subjects::default();
         let first = subjects.intern(&kind, &raw);

@@ -8,7 +8,7 @@ use crate::sys::tracefs::{Field, Tracefs, field};
 pub(super) const SAMPLE: u64 = SAMPLE_TIME | SAMPLE_ID | SAMPLE_RAW;
 
 /// Those of every architecture. Local interrupts of x86 come from their folder.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
     "irq/softirq_entry",
@@ -27,6 +27,7 @@ const NAMES: [&str; 20] = [
     "csd/csd_function_entry",
     "csd/csd_function_exit",
     "nmi/nmi_handler",
+    "task/task_rename",
     "tlb/tlb_flush",
     "exceptions/page_fault_kernel",
 ];
@@ -65,6 +66,8 @@ pub(super) struct Kind {
     pub(super) lasted: Option<Field>,
     /// The field with the timer's address.
     pub(super) timer: Option<Field>,
+    /// The fields with the name and the number of the task that had the CPU.
+    pub(super) previous: Option<(Field, Field)>,
 }
 
 /// Names of those that this kernel may have.
@@ -92,6 +95,7 @@ impl Kind {
         let soft = || Some(Subject::Soft(of("vec")?));
         let function = || Some(Subject::Function(of("function").or_else(|| of("func"))?));
         let next = || Some(Subject::Task(of("next_comm")?, of("next_pid")?));
+        let renamed = || Some(Subject::Task(of("newcomm")?, of("pid")?));
         let woken = || Some(Subject::Task(of("comm")?, of("pid")?));
         let handler = || Some(Subject::Function(of("handler")?));
         let subject = match name {
@@ -99,12 +103,14 @@ impl Kind {
             "irq/softirq_entry" | "irq/softirq_exit" => soft(),
             "sched/sched_switch" => next(),
             "sched/sched_waking" => woken(),
+            "task/task_rename" => renamed(),
             "nmi/nmi_handler" => handler(),
             _ => function(),
         };
         let subject = subject.unwrap_or(Subject::None);
         let timer = of("hrtimer").or_else(|| of("timer"));
-        Ok(Self { name: name.to_owned(), number, subject, lasted: of("delta_ns"), timer })
+        let previous = of("prev_comm").zip(of("prev_pid"));
+        Ok(Self { name: name.to_owned(), number, subject, lasted: of("delta_ns"), timer, previous })
     }
 
     /// Which of its events are kept, for a loop of this thread; none keeps all.

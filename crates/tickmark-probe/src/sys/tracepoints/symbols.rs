@@ -1,24 +1,70 @@
 //! Names of the kernel's functions.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::sync::OnceLock;
 
-/// Of some addresses, each function's name, by /proc/kallsyms; addresses that it hides or does not know are absent.
+/// All functions, some 100,000: their names one after the other, and by address where each begins and ends.
+struct Functions {
+    names: String,
+    places: Vec<(u64, u32, u32)>,
+}
+
+/// Of some addresses, each function's name, by /proc/kallsyms; addresses that it hides or does not know are absent. The kernel takes long to
+/// write that text: it is read once.
 pub(super) fn symbols(addresses: &[u64]) -> BTreeMap<u64, String> {
-    let Ok(file) = std::fs::File::open("/proc/kallsyms") else { return BTreeMap::new() };
-    let mut sorted: Vec<u64> = addresses.to_vec();
-    sorted.sort_unstable();
-    let mut names = BTreeMap::new();
-    for line in BufReader::new(file).lines().map_while(Result::ok) {
-        let mut words = line.split_whitespace();
-        let (Some(address), Some(_), Some(name)) = (words.next(), words.next(), words.next()) else {
-            continue;
-        };
-        let Ok(address) = u64::from_str_radix(address, 16) else { continue };
-        // A function has several names where two are the same: the first one that is no alias of a patch.
-        if address > 0 && sorted.binary_search(&address).is_ok() && !name.starts_with("__pfx_") {
-            names.entry(address).or_insert_with(|| name.to_owned());
+    let name = |address: &u64| Some((*address, functions().name(*address)?.to_owned()));
+    addresses.iter().filter_map(name).collect()
+}
+
+fn functions() -> &'static Functions {
+    static ALL: OnceLock<Functions> = OnceLock::new();
+    ALL.get_or_init(|| Functions::parse(&std::fs::read_to_string("/proc/kallsyms").unwrap_or_default()))
+}
+
+/// Reads their names now, where that is better than later.
+pub fn read_functions() {
+    functions();
+}
+
+impl Functions {
+    fn parse(text: &str) -> Self {
+        let mut all = Self { names: String::new(), places: Vec::new() };
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else {
+                continue;
+            };
+            let Ok(address) = u64::from_str_radix(address, 16) else { continue };
+            // What stands before functions for patches is none; hidden addresses are 0.
+            if address > 0 && matches!(kind, "t" | "T" | "w" | "W") && !name.starts_with("__pfx_") {
+                let begin = all.names.len() as u32;
+                all.names.push_str(name);
+                all.places.push((address, begin, all.names.len() as u32));
+            }
         }
+        // A function has several names where two are the same: the first one of the text is told.
+        all.places.sort_by_key(|(address, ..)| *address);
+        all.places.dedup_by_key(|(address, ..)| *address);
+        all
     }
-    names
+
+    fn name(&self, address: u64) -> Option<&str> {
+        let at = self.places.binary_search_by_key(&address, |(own, ..)| *own).ok()?;
+        let (_, begin, end) = self.places[at];
+        self.names.get(begin as usize..end as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Functions;
+
+    #[test]
+    fn functions_are_found_by_their_addresses() {
+        let text = "ffff10 t __pfx_b\nffff20 t b\nffff20 T alias\nffff08 T a\t[module]\nffff30 D data\n0 t hidden\nx\n";
+        let all = Functions::parse(text);
+        assert_eq!((all.name(0xffff20), all.name(0xffff08)), (Some("b"), Some("a")));
+        let none = [0, 0xffff10, 0xffff30].map(|address| all.name(address));
+        assert_eq!((none, all.places.len()), ([None; 3], 2));
+    }
 }

@@ -5,6 +5,7 @@ use crate::command::run::{measured_one, saved};
 use crate::error::{Code, Error};
 use tickmark_analysis::bill;
 use tickmark_drive::plan;
+use tickmark_probe::sys::tracepoints;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Offer};
 
@@ -19,13 +20,18 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
     if let Some(name) = options.command.first() {
         crate::command::program::find(name)?;
     }
-    let offers =
-        ["yes", "no"].map(|watch| offer(options, watch)).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let may_record = tracepoints::available(0).is_ok();
+    let ways = ["yes", "no", RECORDED].into_iter().filter(|watch| *watch != RECORDED || may_record);
+    let offers = ways.map(|watch| offer(options, watch)).collect::<Result<Vec<_>, _>>()?;
     let settings = (&options.settings).into();
-    // Both kinds of runs have as long.
-    let each = i64::from(options.runs) * offers.len() as i64;
-    let duration = options.duration.unwrap_or(Nanos::new(EACH * each));
-    let plan = plan::make(&offers, options.runs, Some(duration), settings, false, &mut rand::rng());
+    // All runs have as long, and one of them is recorded.
+    let runs = i64::from(options.runs);
+    let made = runs * 2 + i64::from(may_record);
+    let duration = options.duration.unwrap_or(Nanos::new(EACH * made));
+    let planned = duration.as_f64() / made as f64 * (runs * offers.len() as i64) as f64;
+    let planned = Some(Nanos::new(planned as i64));
+    let mut plan = plan::make(&offers, options.runs, planned, settings, false, &mut rand::rng());
+    plan::keep_first(&mut plan, |run| run.arguments.get("watch").is_some_and(|watch| watch == RECORDED));
     let select = [format!("bill {}", whose(options))];
     let (recording, stopped) = measured_one(store, options.name.as_deref(), plan, &select)?;
     show(&recording, options)?;
@@ -34,6 +40,9 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
     }
     Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
 }
+
+/// The way of watching that records the kernel's events.
+const RECORDED: &str = "recorded";
 
 /// In words.
 fn whose(options: &Bill) -> String {

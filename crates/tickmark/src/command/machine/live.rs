@@ -7,8 +7,10 @@ use crate::error::{Code, Error};
 use crate::progress::control;
 use screen::{Screen, Wish};
 use std::io::IsTerminal;
+use std::slice;
 use std::time::{Duration, Instant};
 use tickmark_analysis::live::{History, Point};
+use tickmark_analysis::noise::Occupancy;
 use tickmark_probe::live::{Live, Second};
 use tickmark_probe::sys::usage::CpuClock;
 use tickmark_render::json::{LiveLine, Versioned};
@@ -87,6 +89,10 @@ impl View {
                 steal: second.steal,
                 ..Point::default()
             };
+            let recorded =
+                second.events.as_ref().and_then(|events| Occupancy::from_traces(slice::from_ref(events)));
+            history.occupants =
+                recorded.as_ref().map(tickmark_render::witness::occupants).or(history.occupants.take());
             history.add(Point::from_counts(
                 &second.late,
                 &second.gaps,
@@ -110,7 +116,9 @@ impl View {
             let cells = tickmark_render::live::cells(history);
             let pairs: Vec<String> =
                 heads.iter().zip(cells).map(|(head, cell)| format!("{head} {cell}")).collect();
-            crate::command::print(&format!("{at}: {}\n", pairs.join(", ")))?;
+            let had = tickmark_render::live::occupants(history);
+            let had = had.map_or_else(String::new, |had| format!(", had by {had}"));
+            crate::command::print(&format!("{at}: {}{had}\n", pairs.join(", ")))?;
         }
         Ok(())
     }

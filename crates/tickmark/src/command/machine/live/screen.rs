@@ -9,13 +9,15 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table};
 use std::io;
 use std::time::{Duration, Instant};
 use tickmark_analysis::live::{History, LiveQuantity};
-use tickmark_render::live::{HEADS, bars, cells, cost, shown as words};
+use tickmark_render::live::{HEADS, bars, cells, cost, occupants, shown as words};
 
 /// Of the columns of [`HEADS`], and which of them are the most telling.
 const WIDTHS: [u16; 12] = [4, 7, 10, 7, 8, 9, 9, 10, 9, 9, 7, 10];
 const TELLING: [usize; 12] = [0, 6, 1, 7, 10, 8, 5, 4, 3, 9, 2, 11];
 /// Columns that bars have at most.
 const BARS: u16 = 120;
+/// Where nothing is known of who had a CPU.
+const UNKNOWN: &str = "as root, of at most 8 CPUs (--cpu)";
 /// From this wake-up latency on a CPU is marked, in ns.
 const MARKED: f64 = 1e6;
 
@@ -40,6 +42,8 @@ struct State {
     minutes: bool,
     paused: bool,
     what: LiveQuantity,
+    /// Who had each CPU in place of bars.
+    names: bool,
     first: usize,
 }
 
@@ -52,6 +56,7 @@ impl State {
             KeyCode::Char('s') => self.sorts = !self.sorts,
             KeyCode::Char('t') => self.minutes = !self.minutes,
             KeyCode::Char('p') => self.paused = !self.paused,
+            KeyCode::Char('w') => self.names = !self.names,
             KeyCode::Char('b') => self.what = self.what.next(),
             KeyCode::Down => self.first += 1,
             KeyCode::Up => self.first = self.first.saturating_sub(1),
@@ -137,14 +142,22 @@ fn render(frame: &mut ratatui::Frame<'_>, all: &[History], state: State, own: f6
     }
     let columns = fitting(body.width);
     let room = body.width.saturating_sub(columns.iter().map(|at| WIDTHS[*at] + 1).sum::<u16>() + 1).min(BARS);
-    let unit = if state.minutes { "minutes" } else { "seconds" };
+    let unit = match state {
+        State { names: true, .. } => "who had it",
+        State { minutes: true, .. } => "minutes",
+        State { .. } => "seconds",
+    };
     let heads = columns.iter().map(|at| HEADS[*at]).chain([unit]);
     let visible = usize::from(body.height.saturating_sub(1)).max(1);
     let first = state.first.min(shown.len().saturating_sub(visible));
     let row = |history: &&History| {
         let late = history.last().late.is_some_and(|late| late.1 >= MARKED);
         let style = if late { Style::new().fg(Color::Yellow) } else { Style::new() };
-        let (cells, bars) = (cells(history), bars(history, state.what, state.minutes, usize::from(room)));
+        let bars = match state.names {
+            true => occupants(history).unwrap_or_else(|| UNKNOWN.to_owned()),
+            false => bars(history, state.what, state.minutes, usize::from(room)),
+        };
+        let cells = cells(history);
         Row::new(columns.iter().map(|at| cells[*at].clone()).chain([bars]).map(Cell::from)).style(style)
     };
     let widths = columns.iter().map(|at| WIDTHS[*at]).chain([room]).map(Constraint::Length);
@@ -152,7 +165,7 @@ fn render(frame: &mut ratatui::Frame<'_>, all: &[History], state: State, own: f6
         .header(Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED)));
     frame.render_widget(table, body);
     let keys =
-        Line::from("q end · s sort · b what bars show · t seconds or minutes · p pause · arrows scroll");
+        Line::from("q end · s sort · b what bars show · w who had it · t minutes · p pause · arrows scroll");
     frame.render_widget(Paragraph::new(vec![Line::from(cost(own)), keys]), foot);
 }
 
@@ -209,10 +222,12 @@ mod tests {
     #[test]
     fn keys_do_what_the_foot_says() {
         let (mut state, none) = (State::default(), KeyModifiers::NONE);
-        for key in ['s', 't', 'p', 'b'] {
+        for key in ['s', 't', 'p', 'b', 'w'] {
             assert!(!state.press(KeyCode::Char(key), none));
         }
-        assert!(state.sorts && state.minutes && state.paused && state.what == LiveQuantity::Gap);
+        assert!(
+            state.sorts && state.names && state.minutes && state.paused && state.what == LiveQuantity::Gap
+        );
         state.press(KeyCode::Up, none);
         state.press(KeyCode::PageDown, none);
         assert_eq!(state.first, 20);

@@ -1,0 +1,105 @@
+//! Who had some CPUs, by the kernel's events alone: no loop looked for gaps on them.
+
+use super::cause::Cause;
+use super::slices::Walk;
+use super::witness::{RecordingCost, Taker, takers};
+use tickmark_store::{Recording, Status};
+use tickmark_wire::names::INSTRUMENT;
+use tickmark_wire::{GapTrace, Observations};
+
+/// Time of some CPUs by who had it. Times in ns, of all CPUs together.
+#[derive(Debug)]
+pub struct Occupancy {
+    /// How long all of them were recorded.
+    pub span: f64,
+    /// What nobody wanted: threads of the instrument had it, or none.
+    pub left: f64,
+    /// Time of which it is not known who had it, as events were dropped.
+    pub unknown: f64,
+    /// Every cause but those, the one that had most first.
+    pub takers: Vec<Taker>,
+    /// Events that were recorded, and dropped.
+    pub events: (usize, u64),
+    /// Tracepoints that the kernel refused.
+    pub refused: Vec<String>,
+    /// What recording an event costs.
+    pub event_cost: Option<RecordingCost>,
+}
+
+impl Occupancy {
+    /// Of one trace for each CPU, or for each CPU and run; none where one is damaged, or there is none.
+    #[must_use]
+    pub fn from_traces(traces: &[GapTrace]) -> Option<Self> {
+        let (mut occurrences, mut span, mut events) = (Vec::new(), 0.0, (0, 0));
+        for trace in traces {
+            let own = trace.events.as_deref()?;
+            let count = own.time.len();
+            let is_whole =
+                count == own.tracepoint.len() && count == own.subject.len() && own.time.is_sorted();
+            if !is_whole || trace.span.get() <= 0 {
+                return None;
+            }
+            occurrences.extend(Walk::whole(own, own.cpu?, trace.span.as_f64()));
+            span += trace.span.as_f64();
+            events = (events.0 + count, events.1 + own.dropped);
+        }
+        let all = || traces.iter().filter_map(|trace| trace.events.as_deref());
+        // Each trace has the same.
+        let first = all().find_map(|events| events.cost.as_ref());
+        let event_cost = RecordingCost::new(first.as_slice());
+        let mut takers = takers(&occurrences, span, event_cost);
+        let is_left = |taker: &Taker| match &taker.cause {
+            Cause::Idle | Cause::Outside => true,
+            Cause::Task { name, .. } => name == INSTRUMENT,
+            _ => false,
+        };
+        let left = takers.iter().filter(|taker| is_left(taker)).map(|taker| taker.total).sum();
+        let unknown =
+            takers.iter().find(|taker| taker.cause == Cause::Unknown).map_or(0.0, |taker| taker.total);
+        takers.retain(|taker| !is_left(taker) && taker.cause != Cause::Unknown);
+        let refused = all().next()?.refused.clone();
+        Some(Self { span, left, unknown, takers, events, refused, event_cost })
+    }
+}
+
+impl Occupancy {
+    /// Causes, tasks of one name together, those that had most first, with their time in ns, less what recording took.
+    #[must_use]
+    pub fn groups(&self) -> Vec<(f64, Vec<&Taker>)> {
+        let is_same = |one: &Cause, other: &Cause| matches!((one, other), (Cause::Task { name: a, .. }, Cause::Task { name: b, .. }) if a == b);
+        let mut groups: Vec<(f64, Vec<&Taker>)> = Vec::new();
+        for taker in &self.takers {
+            let own = taker.net(self.event_cost);
+            match groups.iter_mut().find(|(_, group)| is_same(&group[0].cause, &taker.cause)) {
+                Some((time, group)) => {
+                    *time += own;
+                    group.push(taker);
+                }
+                None => groups.push((own, vec![taker])),
+            }
+        }
+        groups.sort_by(|a, b| b.0.total_cmp(&a.0));
+        groups
+    }
+}
+
+/// By the runs that give a metric of events; none where none was planned, else the reason why nothing is known.
+#[must_use]
+pub fn summarize_occupancy(recording: &Recording, metric: &str) -> Option<Result<Occupancy, String>> {
+    let metric = recording.meta.plan.metrics.iter().find(|known| known.name.as_str() == metric)?;
+    let (mut traces, mut why) = (Vec::new(), None);
+    for run in recording.runs.iter().filter(|run| run.planned.gives(&metric.name)) {
+        match &run.status {
+            Status::Ok => {
+                let observed = recording.observed(run, &metric.name).into_iter().flatten();
+                traces.extend(observed.filter_map(|observed| match observed.observations {
+                    Observations::Gaps(trace) => Some(trace),
+                    _ => None,
+                }));
+            }
+            status => why = why.or_else(|| status.reason().map(ToString::to_string)),
+        }
+    }
+    let none = || why.unwrap_or_else(|| "no run of it was made, or its recording is damaged".to_owned());
+    Some(Occupancy::from_traces(&traces).ok_or_else(none))
+}
