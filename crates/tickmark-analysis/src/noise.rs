@@ -13,7 +13,7 @@ pub use cause::Cause;
 pub use late::{LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT, summarize_late};
 pub use names::{Evidence, GapCause};
 pub use occupancy::{Occupancy, summarize_occupancy};
-pub use witness::{RecordingCost, Taker, Witness, WitnessedGap};
+pub use witness::{RecordingCost, Taker, Witness, WitnessedGap, shares_by_run};
 
 use crate::sample::{NoFigure, Sample};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use crate::grid::wrapped;
 use crate::number::{self, percent, time};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
-use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, ObservedValue, Outcome};
+use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, ObservedValue, Outcome, Promise, Saved};
 
 const HEADING: Style = Style::new().bold();
 const FOUND: Style = AnsiColor::Yellow.on_default();
@@ -268,6 +268,33 @@ pub fn open_metrics(all: &[Diagnosis]) -> String {
     }
     out.push_str("# EOF\n");
     out
+}
+
+/// Whether what a cause promised came, a line each.
+#[must_use]
+pub fn promises(cause: &str, promises: &[Promise]) -> String {
+    if promises.is_empty() {
+        return format!("whether {cause} gone saves what it took cannot be told: too few runs saw it\n");
+    }
+    let one = |promise: &Promise| {
+        let (what, text): (_, fn(f64) -> String) = match promise.what {
+            Saved::Lost => ("less of the CPU is lost", |share| format!("{:.1} %", 100.0 * share)),
+            Saved::WakeUpP99 => ("99 % of wake-ups are at most this late", time),
+            Saved::WakeUpP999 => ("99.9 % of wake-ups are at most this late", time),
+        };
+        let interval = |[low, value, high]: [f64; 3]| {
+            let signed = |value: f64| if value < 0.0 { format!("-{}", text(-value)) } else { text(value) };
+            format!("{} ({} to {})", signed(value), signed(low), signed(high))
+        };
+        let held = if promise.held() { "it held" } else { "it did not hold" };
+        let line = format!(
+            "without {cause}, {what}: promised {}, measured {}: {held}",
+            interval(promise.promised),
+            interval(promise.measured)
+        );
+        wrapped(&line, 2).join("\n").trim_start().to_owned() + "\n"
+    };
+    promises.iter().map(one).collect()
 }
 
 #[cfg(test)]

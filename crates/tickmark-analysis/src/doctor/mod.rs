@@ -5,9 +5,11 @@
 
 mod clocks;
 mod processor;
+mod promise;
 mod tasks;
 
 pub(crate) use clocks::stops_while_idle;
+pub use promise::{Promise, Saved, promises};
 
 use crate::noise::{self, Noise};
 use crate::report::{self, Model, Row};
@@ -130,6 +132,8 @@ pub struct Proof {
     pub knob: String,
     /// The probe that is measured.
     pub probe: &'static str,
+    /// Of what took the CPU, the part that the other setting keeps away from it: its name among those who took it.
+    pub removes: Option<String>,
 }
 
 /// Input of every check.
@@ -240,8 +244,14 @@ impl Diagnosis {
 
     fn proved_by(mut self, knob: String, probe: &'static str) -> Self {
         if matches!(self.outcome, Outcome::Found(_) | Outcome::Usual(_)) {
-            self.proof = Some(Proof { knob, probe });
+            self.proof = Some(Proof { knob, probe, removes: None });
         }
+        self
+    }
+
+    /// The same with how it is taken away, where it was found.
+    fn removed_by(mut self, proof: Option<Proof>) -> Self {
+        self.proof = proof.filter(|_| matches!(self.outcome, Outcome::Found(_)));
         self
     }
 }

@@ -1,6 +1,6 @@
 //! Who else has the CPU: the hypervisor, other tasks, interrupts, and what limits this one.
 
-use super::{Check, Cost, Diagnosis, Evidence, ObservedValue, Patient, looked, measured};
+use super::{Check, Cost, Diagnosis, Evidence, ObservedValue, Patient, Proof, looked, measured};
 use crate::noise::{Cause, GapCause};
 use tickmark_wire::{Environment, Priority, names};
 
@@ -27,6 +27,10 @@ const PERIODS: f64 = 0.01;
 
 /// Where a smaller part of the lost time has a name, as events were dropped, the counters are asked.
 const KNOWN: f64 = 0.95;
+/// A cause is worth a proof from this share of the CPU on.
+const LARGE: f64 = 0.002;
+/// Threads of the kernel that it binds to a CPU.
+const BOUND: [&str; 6] = ["kworker/", "ksoftirqd/", "migration/", "cpuhp/", "idle_inject/", "rcuc/"];
 /// Causes of a kind that are told by name, the largest.
 const NAMED: usize = 5;
 
@@ -54,6 +58,16 @@ fn lost(
         evidence.push(measured(none, ObservedValue::Share(0.0)));
     }
     Ok((shares.iter().map(|(_, share)| share).sum(), evidence))
+}
+
+/// How the largest of some causes is kept away from the watched CPU, where the kernel's events say which it is.
+fn removal(patient: &Patient<'_>, knob: impl Fn(&Cause) -> Option<String>) -> Option<Proof> {
+    let witness = patient.noise.as_ref()?.witness.as_ref()?.as_ref().ok()?;
+    let cpu = patient.recording.sessions.first()?.settled.cpu;
+    let large = witness.takers.iter().filter(|taker| taker.net(witness.event_cost) > LARGE * witness.span);
+    let (cause, knob) = large.into_iter().find_map(|taker| Some((&taker.cause, knob(&taker.cause)?)))?;
+    let knob = format!("{knob}=now,not:{cpu}");
+    Some(Proof { knob, probe: names::TICK, removes: Some(cause.words()) })
 }
 
 /// By the kernel's account of the CPU, over everything that was measured.
@@ -118,7 +132,11 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
         };
         let (share, mut evidence) = lost(patient, "lost to devices", by_events, device)?;
         evidence.extend(patient.shown("interrupts.on_cpu"));
-        Ok(Diagnosis::found_or_fine(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence))
+        let found = Diagnosis::found_or_fine(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence);
+        Ok(found.removed_by(removal(patient, |cause| match cause {
+            Cause::Device { number, .. } => Some(format!("irq:{number}")),
+            _ => None,
+        })))
     })
 }
 
@@ -131,7 +149,14 @@ fn busy(patient: &Patient<'_>) -> Diagnosis {
             |cause| matches!(cause, Cause::Task { .. }),
             |what| *what == GapCause::Task,
         )?;
-        Ok(Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence))
+        let found = Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence);
+        Ok(found.removed_by(removal(patient, |cause| match cause {
+            // Threads of the kernel that belong to a CPU stay there.
+            Cause::Task { name, thread, .. } if !BOUND.iter().any(|bound| name.starts_with(bound)) => {
+                Some(format!("affinity:{thread}"))
+            }
+            _ => None,
+        })))
     })
 }
 

@@ -201,11 +201,31 @@ impl Run {
 /// What the witness saw in all its runs, as if they had been one; none where there are no such runs. Else the reason why it saw nothing.
 #[must_use]
 pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness, String>> {
-    let mut planned = recording.runs.iter().filter(|run| run.planned.probe.as_str() == WITNESS).peekable();
-    planned.peek()?;
+    recording.runs.iter().find(|run| run.planned.probe.as_str() == WITNESS)?;
+    let (runs, why) = runs_of(recording);
+    Some(if runs.is_empty() {
+        Err(why.unwrap_or_else(|| "no run of it was made".to_owned()))
+    } else {
+        Ok(joined(runs))
+    })
+}
+
+/// The share of the CPU that a cause of this name had in each run, less what recording it took.
+#[must_use]
+pub fn shares_by_run(recording: &Recording, cause: &str) -> Vec<f64> {
+    let share = |run: Run| {
+        let witness = joined(vec![run]);
+        let own = witness.takers.iter().filter(|taker| taker.cause.words() == cause);
+        own.map(|taker| taker.net(witness.event_cost)).sum::<f64>() / witness.span
+    };
+    runs_of(recording).0.into_iter().map(share).collect()
+}
+
+/// Runs of the witness; and why one is none.
+fn runs_of(recording: &Recording) -> (Vec<Run>, Option<String>) {
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu);
     let (mut runs, mut why) = (Vec::new(), None);
-    for run in planned {
+    for run in recording.runs.iter().filter(|run| run.planned.probe.as_str() == WITNESS) {
         match &run.status {
             Status::Ok => {
                 let (before, observed) = (runs.len(), recording.observed(run, &run.planned.probe));
@@ -224,11 +244,7 @@ pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness,
             status => why = why.or_else(|| status.reason().map(ToString::to_string)),
         }
     }
-    Some(if runs.is_empty() {
-        Err(why.unwrap_or_else(|| "no run of it was made".to_owned()))
-    } else {
-        Ok(joined(runs))
-    })
+    (runs, why)
 }
 
 /// Runs one after the other, as if they had been one.

@@ -1,5 +1,6 @@
 //! Knobs of experiments. A new knob is one file here and a line in [`parse`].
 
+mod affinity;
 mod boot;
 mod commands;
 mod file;
@@ -14,6 +15,7 @@ pub use sources::with_each_clock_source;
 use crate::Error;
 use crate::journal::Undo;
 use crate::lab::BootTarget;
+use affinity::Affinity;
 use file::Kernel;
 pub(crate) use process::set_slack;
 use process::{Cpu, Policy, Send, Slack};
@@ -91,7 +93,8 @@ pub struct Turned {
 }
 
 /// Knobs by their names alone.
-const NAMES: [&str; 8] = ["clocksource", "hugepages", "slack", "policy", "cpu", "send", "quota", "kernel"];
+const NAMES: [&str; 10] =
+    ["affinity:", "irq:", "clocksource", "hugepages", "slack", "policy", "cpu", "send", "quota", "kernel"];
 
 /// Instead of settings of the knob clocksource: all that this machine has.
 const AVAILABLE: &str = "available";
@@ -102,7 +105,7 @@ const AVAILABLE: &str = "available";
 /// No such knob, fewer than two settings, or one that cannot be meant.
 pub fn parse(text: &str) -> Result<Turned, Error> {
     let form = "give KNOB=A,B such as clocksource=tsc,kvm-clock (or clocksource=available), slack=50us,1ns, policy=other,fifo:50, cpu=0,1, send=write,zerocopy (streams), \
-                sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never, quota=none,50% or kernel=x86_64:hz=100,x86_64:hz=1000 (guests)";
+                sysctl:kernel.sched_autogroup_enabled=0,1, /sys/...=a,b, hugepages=always,never, affinity:TID=now,not:0, irq:N=now,not:0, quota=none,50% or kernel=x86_64:hz=100,x86_64:hz=1000 (guests)";
     let wrong = |why: String| Error::Usage(format!("{why}; {form}"));
     let (name, settings) = text.split_once('=').ok_or_else(|| {
         let near = tickmark_store::did_you_mean(text, crate::file::names().chain(NAMES));
@@ -117,6 +120,8 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
         "cpu" => Box::new(Cpu),
         "send" => Box::new(Send),
         "quota" => Box::new(Quota::new()?),
+        _ if name.starts_with("affinity:") => Box::new(Affinity::task(&name["affinity:".len()..])?),
+        _ if name.starts_with("irq:") => Box::new(Affinity::interrupt(&name["irq:".len()..])?),
         _ => match name.strip_prefix("sysctl:") {
             // As sysctl(8) has it: dots are slashes.
             Some(variable) => Box::new(Kernel::at(&Path::new("/proc/sys").join(variable.replace('.', "/")))?),

@@ -32,11 +32,19 @@ pub fn cpus_of(pid: u32) -> Result<Vec<u32>, CallError> {
 /// # Errors
 /// Those of sched_setaffinity(2): EINVAL where none of them may be used.
 pub fn pin(cpus: &[u32]) -> Result<(), CallError> {
+    pin_task(0, cpus)
+}
+
+/// Lets a thread run on these CPUs alone; 0 is this one.
+///
+/// # Errors
+/// Those of sched_setaffinity(2): EINVAL where none of them may be used, or for a thread of the kernel that is bound to its CPU.
+pub fn pin_task(task: u32, cpus: &[u32]) -> Result<(), CallError> {
     let mut set = CpuSet::new();
     for cpu in cpus.iter().map(|cpu| *cpu as usize).filter(|cpu| *cpu < CpuSet::MAX_CPU) {
         set.set(cpu);
     }
-    rustix::thread::sched_setaffinity(None, &set).map_err(named("sched_setaffinity"))
+    rustix::thread::sched_setaffinity(Pid::from_raw(task as i32), &set).map_err(named("sched_setaffinity"))
 }
 
 /// Gives this thread a priority; what it starts inherits it.

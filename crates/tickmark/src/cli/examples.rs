@@ -62,7 +62,8 @@ Examples:
   tickmark compare 'before*' 'after*' --fail-on worse   three or more a side, made alternately: exit code 3 if something got worse, 5 if that cannot be judged";
 
 pub(super) const EXPERIMENT_EXAMPLES: &str = "\
-Knobs: clocksource, slack, policy, cpu, send (of net.tcp.streams: write, zerocopy, io_uring), sysctl:NAME, a file of /sys or /proc by its path, hugepages, quota (of a
+Knobs: clocksource, slack, policy, cpu, send (of net.tcp.streams: write, zerocopy, io_uring), sysctl:NAME, a file of /sys or /proc by its path, hugepages, affinity:TID (CPUs of a thread: now, or not:N for all but N), irq:N (of an interrupt, the same),
+quota (of a
 cgroup); an experiment file may also name commands that make a setting and undo it. Every setting is read
 back after each block, and restored at the end, after an error and after Ctrl-C; --restore restores after kill -9.
 

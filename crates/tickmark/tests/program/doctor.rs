@@ -88,6 +88,33 @@ fn what_delays_wake_ups_is_found_and_its_removal_proved() {
     assert!(!row.contains("worse"), "{text}");
 }
 
+/// What a task took, by the kernel's events, is what is saved when it is kept away; and it may run where it did, afterwards.
+#[test]
+#[ignore = "second tier: root, two CPUs"]
+fn what_a_task_took_is_saved_when_it_is_moved_away_and_it_comes_back() {
+    let _machine = machine();
+    let (bench, cpu) = (Bench::new(), crate::bench::cpu());
+    let busy = "$0 = 'tmmoved'; alarm 120; while (1) { $i = 0; $i++ while $i < 200000; select(undef, undef, undef, .01) }";
+    let mut task = Command::new("taskset").args(["-c", &cpu, "perl", "-e", busy]).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let output = bench.run(&["doctor", "--only", "busy-cpu", "--cpu", &cpu, "--prove"]);
+    let allowed = std::fs::read_to_string(format!("/proc/{}/status", task.id())).unwrap();
+    let _ = task.kill();
+    let _ = task.wait();
+    let text = out(&output);
+    let knob = format!("proving busy-cpu: affinity:{}=now,not:{cpu}", task.id());
+    for part in
+        [&knob, "less of the CPU is lost: promised", "99 % of wake-ups are at most this late: promised"]
+    {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    // Beside whatever else this machine does, what was lost becomes less.
+    let lost = text.lines().find(|line| line.trim_start().starts_with("tick.lost ")).unwrap_or_default();
+    assert!(lost.contains(" -") && text.contains("restored"), "{text}");
+    let list = allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    assert_eq!(list, cpu, "put back");
+}
+
 #[test]
 fn a_task_on_the_cpu_is_found() {
     let _machine = machine();

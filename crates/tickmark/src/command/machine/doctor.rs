@@ -1,12 +1,14 @@
 //! Losses of this machine, and their causes; and whether a change helps.
 
-use crate::cli::{Cli, Command, Doctor, DoctorFormat};
+use crate::cli::{Cli, Command, Doctor, DoctorFormat, Experiment};
+use crate::command::experiment;
 use crate::command::run::measured_here;
 use crate::error::{Code, Error};
 use crate::selection;
 use clap::Parser;
 use tickmark_analysis::doctor::{self, Check, Diagnosis, Outcome};
-use tickmark_drive::plan;
+use tickmark_drive::experiment::ExperimentRequest;
+use tickmark_drive::{knob, plan};
 use tickmark_probe::sys::tracepoints;
 use tickmark_store::did_you_mean;
 use tickmark_store::{Entry, Recording, Store};
@@ -154,22 +156,41 @@ fn prove(store: &Store, options: &Doctor, recording: &Recording, all: &[Diagnosi
     let command = (!options.command.is_empty()).then(|| timed(&options.command));
     for (name, proof) in proofs {
         crate::command::print(&format!("\nproving {name}: {}\n", proof.knob))?;
-        let mut words = vec!["tickmark", "experiment", &proof.knob, "--blocks", BLOCKS, "--small"];
+        let mut words =
+            vec!["tickmark", "experiment", &proof.knob, "--blocks", BLOCKS, "--small", "--no-pilot"];
         match &command {
             Some(command) => words.extend(["--command", command]),
             None => words.extend([proof.probe, "--cpu", &cpu]),
         }
+        // What a cause promises is asked of the same blocks.
+        let removes = proof.removes.as_deref().filter(|_| command.is_none());
+        words.extend(removes.into_iter().flat_map(|_| PROMISES));
         let experiment = match Cli::try_parse_from(words).map(|cli| cli.command) {
             Ok(Command::Experiment(experiment)) => experiment,
             Ok(_) => continue,
             Err(error) => return Err(Error::Refused(error.to_string())),
         };
         // One that cannot be changed here is told, and the next is tried.
-        if let Err(error) = crate::command::experiment::run(store, &experiment) {
+        if let Err(error) = carry_out(store, &experiment, &proof.knob, removes) {
             crate::command::print(&format!("  not proved: {error}\n"))?;
         }
     }
     Ok(())
+}
+
+/// Probes that see by name what takes the CPU, and what is late for it.
+const PROMISES: [&str; 2] =
+    ["tick.witness:ms=400", "timer.recorded:ahead=1000,method=nanosleep,class=plan,idle=free,ms=400"];
+
+/// Turns a knob, shows what that changes, and whether a cause's promise held.
+fn carry_out(store: &Store, options: &Experiment, knob: &str, removes: Option<&str>) -> Result<(), Error> {
+    let request = ExperimentRequest::with_knob(knob::parse(knob)?);
+    let carried = experiment::carry_out(store, options, request, false)?;
+    if let (Some(cause), [with, without]) = (removes, &carried.recordings(store)?[..]) {
+        let promises = doctor::promises(with, without, cause);
+        crate::command::print(&(tickmark_render::doctor::promises(cause, &promises) + "\n"))?;
+    }
+    carried.show(store, options.format).map(drop)
 }
 
 /// A command line that prints how many seconds the user's command took.

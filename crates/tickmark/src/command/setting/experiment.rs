@@ -14,7 +14,7 @@ use tickmark_analysis::report;
 use tickmark_drive::experiment::{self, Guard, Halt, Outcome, OutcomeSource, not_restored};
 use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
 use tickmark_stats::verdict::POWER;
-use tickmark_store::{Id, Store};
+use tickmark_store::{Id, Recording, Store};
 use tickmark_wire::{Better, Nanos};
 
 /// Blocks where nothing is said, and the most that a width may ask for.
@@ -54,12 +54,10 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
     };
     let answers = from.answers.clone();
     let carried = carry_out(store, options, from, !options.no_pilot && !options.quick)?;
-    let model = carried.model(store)?;
     if let (Some(answers), CompareFormat::Text) = (&answers, options.format) {
         crate::command::print(&format!("{}: {answers}\n\n", carried.experiment.name))?;
     }
-    compare::show(&model, options.format)?;
-    carried.tell(options.format)?;
+    let model = carried.show(store, options.format)?;
     Ok(compare::code(&model, options.fail_on).worse(carried.code(store)))
 }
 
@@ -76,8 +74,17 @@ pub(in crate::command) struct CarriedOut {
 }
 
 impl CarriedOut {
-    fn model(&self, store: &Store) -> Result<Model, Error> {
-        model(store, &self.parts, self.margin)
+    /// Shows what the settings differ in, how it ended, and where its recordings are.
+    pub(in crate::command) fn show(&self, store: &Store, format: CompareFormat) -> Result<Model, Error> {
+        let model = model(store, &self.parts, self.margin)?;
+        compare::show(&model, format)?;
+        self.tell(format)?;
+        Ok(model)
+    }
+
+    /// Its recordings, one for each setting.
+    pub(in crate::command) fn recordings(&self, store: &Store) -> Result<Vec<Recording>, Error> {
+        self.ids.iter().map(|id| Ok(store.read(id)?)).collect()
     }
 
     /// Says how it ended, and where its recordings are.
@@ -232,7 +239,10 @@ fn duration(experiment: &Experiment, pilot: bool) -> String {
     let (blocks, settings) = (experiment.blocks, experiment.settings.len() as u32);
     let turns = blocks * settings + if pilot { 2 * pilot::PAIRS + 1 } else { 0 };
     let starts = STARTS * experiment.probes.len() as f64;
-    let seconds = f64::from(turns) * (experiment.slice.as_f64() / 1e9 + starts);
+    // Some are told how long they take.
+    let told = experiment.probes.iter().filter_map(|offer| offer.arguments.get("ms")?.parse::<f64>().ok());
+    let each = experiment.slice.as_f64() / 1e9 + starts + told.sum::<f64>() / 1e3;
+    let seconds = f64::from(turns) * each;
     let time = time(seconds);
     // So many queries take what they take.
     let is_counted = |offer: &tickmark_wire::Offer| {

@@ -1,0 +1,93 @@
+//! Whether taking a cause away from a CPU saved what its share there promised.
+
+use crate::noise::{WITHOUT, shares_by_run, summarize_late};
+use crate::report;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tickmark_stats::median_of_runs;
+use tickmark_store::Recording;
+use tickmark_wire::names;
+
+const LOST: &str = "tick.lost";
+const CONFIDENCE: f64 = 0.95;
+
+/// Quantity of a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Saved {
+    /// How much less of the CPU is lost, as a share.
+    Lost,
+    /// The 99th percentile of wake-up latency without the cause, ns.
+    WakeUpP99,
+    /// The 99.9th.
+    WakeUpP999,
+}
+
+/// What was promised, and what came, each between the limits of its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Promise {
+    /// Of what.
+    pub what: Saved,
+    /// With the cause here, by its own time in what was recorded: lower limit, value, upper limit.
+    pub promised: [f64; 3],
+    /// By what was measured with the cause away.
+    pub measured: [f64; 3],
+}
+
+impl Promise {
+    /// Whether both can be the same: their intervals meet.
+    #[must_use]
+    pub fn held(&self) -> bool {
+        self.promised[0] <= self.measured[2] && self.measured[0] <= self.promised[2]
+    }
+}
+
+/// Promises of a cause, by its name among those who took the CPU, of interleaved recordings with it and without it; none where there are too few runs.
+#[must_use]
+pub fn promises(with: &Recording, without: &Recording, cause: &str) -> Vec<Promise> {
+    let interval = |values: &[f64]| {
+        median_of_runs(values).map(|middle| [middle.interval.low, middle.point, middle.interval.high])
+    };
+    let lost = |recording: &Recording| -> Vec<f64> {
+        let groups = report::rows_of(recording, &|metric| metric.name.as_str() == names::TICK);
+        let row = groups.into_iter().flat_map(|(_, rows)| rows).find(|row| row.metric == LOST);
+        row.into_iter().flat_map(|row| row.each).map(|run| run.value).collect()
+    };
+    let saved: Vec<f64> =
+        lost(with).iter().zip(lost(without)).map(|(with, without)| with - without).collect();
+    let share = interval(&shares_by_run(with, cause)).zip(interval(&saved));
+    let mut all: Vec<Promise> = share
+        .map(|(promised, measured)| Promise { what: Saved::Lost, promised, measured })
+        .into_iter()
+        .collect();
+    let late = |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok();
+    if let Some((late, measured)) = late(with).zip(late(without))
+        && let Some(group) = late
+            .groups
+            .iter()
+            .find(|group| group.reason.cause.as_ref().is_some_and(|own| own.words() == cause))
+    {
+        for (at, what) in [Saved::WakeUpP99, Saved::WakeUpP999].into_iter().enumerate().take(WITHOUT.len()) {
+            let limits = |known: Option<crate::noise::Quantile>| {
+                let known = known?;
+                Some([known.limits[0]?, known.value, known.limits[1]?])
+            };
+            let both = limits(group.without[at]).zip(limits(measured.quantiles[at]));
+            all.extend(both.map(|(promised, measured)| Promise { what, promised, measured }));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_holds_where_both_intervals_meet() {
+        let promise = |promised, measured| Promise { what: Saved::Lost, promised, measured };
+        assert!(promise([0.1, 0.2, 0.3], [0.25, 0.35, 0.4]).held());
+        assert!(!promise([0.1, 0.2, 0.3], [0.31, 0.35, 0.4]).held());
+        assert!(!promise([0.1, 0.2, 0.3], [0.0, 0.05, 0.09]).held());
+    }
+}
