@@ -1,5 +1,6 @@
 //! Transactions over HTTP and of databases: what each costs, how long it takes, and who was the limit.
 
+use crate::noise::{Slowest, summarize_slowest};
 use crate::sample::{Detail, Figures, Sample, Spread, tallied};
 use tickmark_stats::{Estimate, median_of_runs};
 use tickmark_store::{Recording, Run, Status};
@@ -50,6 +51,8 @@ pub struct HttpSummary {
     pub missed: Option<f64>,
     /// The resource that was in full use.
     pub limit: Limit,
+    /// What had the server's CPU during the slowest requests of another run, by the kernel's events; absent where that was not recorded, else the reason why it was not.
+    pub slowest: Option<Result<Slowest, String>>,
 }
 
 /// Who could not do more.
@@ -84,7 +87,14 @@ impl Limit {
 /// Every load of a probe in a recording.
 #[must_use]
 pub fn summarize_loads(recording: &Recording, probe: &str) -> Vec<Load> {
-    each(recording, probe, &|arguments, sample| HttpSummary::from_sample(arguments, sample))
+    let mut all = each(recording, probe, &|arguments, sample| HttpSummary::from_sample(arguments, sample));
+    all.retain(|load| load.arguments.get("latency").is_none_or(|latency| latency != "recorded"));
+    for load in &mut all {
+        if let Ok(summary) = &mut load.summary {
+            summary.slowest = summarize_slowest(recording, &load.metric);
+        }
+    }
+    all
 }
 
 /// The runs of a metric of a load, by the end of its name.
@@ -174,6 +184,7 @@ impl HttpSummary {
             times,
             missed,
             limit,
+            slowest: None,
         })
     }
 }

@@ -6,6 +6,7 @@ mod late;
 mod names;
 mod occupancy;
 mod slices;
+mod slowest;
 mod watched;
 mod witness;
 
@@ -13,6 +14,7 @@ pub use cause::Cause;
 pub use late::{LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT, summarize_late};
 pub use names::{Evidence, GapCause};
 pub use occupancy::{Occupancy, summarize_occupancy};
+pub use slowest::{Slowest, SlowestGroup, summarize_slowest};
 pub use witness::{RecordingCost, Taker, Witness, WitnessedGap, shares_by_run};
 
 use crate::sample::{NoFigure, Sample};

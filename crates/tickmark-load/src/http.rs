@@ -12,6 +12,8 @@ pub(super) mod clients;
 mod elsewhere;
 pub(super) mod host;
 mod parameters;
+#[cfg(feature = "whole")]
+mod recorded;
 mod served;
 mod server;
 #[cfg_attr(not(feature = "whole"), path = "http/small.rs")]
@@ -74,6 +76,11 @@ const ALSO: &[Also] = &[
     of!(".late", "lateness of the client", Time, Lower),
     of!(".missed", "due and not sent", Share, Lower),
 ];
+/// Of a load that is recorded.
+const RECORDED: &[Also] = &[
+    of!(".latency", "service latency", Time, Neither),
+    of!(".slowest", "the slowest, with the kernel's events", Time, Neither),
+];
 /// Those without latency, and those without a rate.
 const COUNTED: usize = 14;
 const CLOSED: usize = 15;
@@ -126,7 +133,11 @@ pub(super) static PROBES: &[Probe] = &[Probe {
             Parameter::choice(
                 "latency",
                 "whether it is measured; without it the client reads no clock",
-                &[Value::named("yes", "", ""), Value::named("no", ".counted", ", counted alone")],
+                &[
+                    Value::named("yes", "", ""),
+                    Value::named("no", ".counted", ", counted alone"),
+                    Value::named("recorded", ".recorded", ", with the kernel's events recorded"),
+                ],
             ),
             Parameter::choice(
                 "patience",
@@ -143,7 +154,7 @@ pub(super) static PROBES: &[Probe] = &[Probe {
                 () if is("pace", "closed") => CLOSED,
                 () => ALSO.len(),
             };
-            spec.also = &ALSO[..count];
+            spec.also = if is("latency", "recorded") { RECORDED } else { &ALSO[..count] };
         },
         ..Spec::cost(
             Group::Communication,
@@ -205,6 +216,53 @@ fn due(params: &Params) -> Option<Due> {
     (rate > 0).then(|| Due { apart: 1e9 / rate as f64, poisson, random: monotonic_ns(), next: 0.0 })
 }
 
+/// A server with its client, which asks.
+struct Load {
+    server: Served,
+    /// CPU of our own server.
+    place: u32,
+    board: Board,
+    client: Peer,
+    options: HttpClientOptions,
+}
+
+impl Load {
+    fn begin(
+        params: &Params,
+        place: u32,
+        target: Option<(SocketAddr, Option<u32>)>,
+        budget: &Budget,
+    ) -> Result<Self, ProbeError> {
+        let keep = params.argument("connection") == "keep-alive";
+        let answer = server::answer(params.number("bytes"), keep);
+        let server = Served::begin(params, place, target, &answer, budget)?;
+        let board = Board::new()?;
+        let options = HttpClientOptions {
+            to: server.at()?,
+            request: request(params, keep),
+            known: (!matches!(server, Served::Another(..))).then_some(answer),
+            connections: params.number("connections"),
+            keep,
+            each: params.number("each") as u64,
+            stamps: params.argument("latency") != "no",
+            due: due(params),
+            patience: (params.number("patience") as u64 * 1_000_000_000).div_ceil(WINDOW),
+            slowest: params.argument("latency") == "recorded",
+        };
+        let client = Peer::start(|| {
+            limits::pin(&[params.cpu])?;
+            // It is woken when a request is due.
+            limits::set_slack(Nanos::new(1))?;
+            client::run(&options, &board)?;
+            // Its end would end the run: it is ended.
+            loop {
+                std::thread::park();
+            }
+        })?;
+        Ok(Self { server, place, board, client, options })
+    }
+}
+
 fn measure(
     params: &Params,
     place: u32,
@@ -212,32 +270,13 @@ fn measure(
     budget: &Budget,
     sink: &mut dyn Sink,
 ) -> Result<(), ProbeError> {
-    let keep = params.argument("connection") == "keep-alive";
-    let answer = server::answer(params.number("bytes"), keep);
-    let mut server = Served::begin(params, place, target, &answer, budget)?;
-    let board = Board::new()?;
-    let options = HttpClientOptions {
-        to: server.at()?,
-        request: request(params, keep),
-        known: (!matches!(server, Served::Another(..))).then_some(answer),
-        connections: params.number("connections"),
-        keep,
-        each: params.number("each") as u64,
-        stamps: params.argument("latency") != "no",
-        due: due(params),
-        patience: (params.number("patience") as u64 * 1_000_000_000).div_ceil(WINDOW),
-    };
-    let client = Peer::start(|| {
-        limits::pin(&[params.cpu])?;
-        // It is woken when a request is due.
-        limits::set_slack(Nanos::new(1))?;
-        client::run(&options, &board)?;
-        // Its end would end the run: it is ended.
-        loop {
-            std::thread::park();
-        }
-    })?;
-    warm(&board, budget)?;
+    let mut load = Load::begin(params, place, target, budget)?;
+    if params.argument("latency") == "recorded" {
+        return whole::recorded(&mut load, params, budget, sink);
+    }
+    let Load { server, board, client, options, .. } = &mut load;
+    let board = &*board;
+    warm(board, budget)?;
     // Interrupts are of both sides' CPUs, or of none.
     let both = [params.cpu, place];
     let cpus = match (&server, both[0] == both[1]) {

@@ -130,6 +130,16 @@ fn block(out: &mut String, observed: &HttpSummary) {
     if let Some(missed) = observed.missed.filter(|missed| *missed > 0.0) {
         let _ = writeln!(out, "due and not sent until the end: {}", percent(missed));
     }
+    match &observed.slowest {
+        Some(Ok(slowest)) => crate::slowest::block(out, slowest),
+        Some(Err(why)) => {
+            let why = format!("Why the slowest were slow is not known: {why}.");
+            for line in wrapped(&why, 0) {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+        None => {}
+    }
 }
 
 fn latencies(out: &mut String, observed: &HttpSummary) {

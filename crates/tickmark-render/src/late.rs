@@ -51,7 +51,7 @@ pub(crate) fn tables(late: &LateWakes) -> String {
     let mut rows = vec![heading.into_iter().chain(shown.iter().map(without)).collect::<Vec<String>>()];
     for group in late.groups.iter().take(ROWS) {
         let first = [group_words(group), group.count.to_string(), time(group.longest)];
-        let without = |at: &usize| quantile(group.without[*at], late.above);
+        let without = |at: &usize| tail(group.without[*at], late.above);
         rows.push(first.into_iter().chain(shown.iter().map(without)).collect());
     }
     let others: usize = late.groups.iter().skip(ROWS).map(|group| group.count).sum();
@@ -68,7 +68,8 @@ pub(crate) fn tables(late: &LateWakes) -> String {
     out
 }
 
-fn quantile(quantile: Option<Quantile>, above: f64) -> String {
+/// A quantile of the latest.
+pub(crate) fn tail(quantile: Option<Quantile>, above: f64) -> String {
     quantile.map_or_else(|| format!("< {}", time(above)), |known| time(known.value))
 }
 

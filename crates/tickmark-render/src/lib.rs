@@ -46,6 +46,7 @@ pub mod recordings;
 pub mod report;
 pub mod running_wakes;
 pub mod scenario;
+mod slowest;
 pub mod versus;
 pub mod wakes;
 pub mod what_if;

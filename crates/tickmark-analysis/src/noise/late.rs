@@ -342,7 +342,13 @@ fn joined(title: String, runs: Vec<LateRun>, length: f64, confidence: f64) -> La
 
 /// A quantile of so many values, of which the latest are `known`, ascending, and the others no later than `above`; none where it is among
 /// those.
-fn quantile(known: &[f64], wake_ups: usize, above: f64, q: f64, confidence: f64) -> Option<Quantile> {
+pub(super) fn quantile(
+    known: &[f64],
+    wake_ups: usize,
+    above: f64,
+    q: f64,
+    confidence: f64,
+) -> Option<Quantile> {
     let at = |rank: usize| {
         let behind = wake_ups.checked_sub(rank + 1)?;
         // What is no later than the others may be among them.

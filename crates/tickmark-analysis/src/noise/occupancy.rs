@@ -26,6 +26,15 @@ pub struct Occupancy {
     pub event_cost: Option<RecordingCost>,
 }
 
+/// True if it takes the CPU from nobody: no task, or a thread of the instrument.
+pub(super) fn is_nobodys(cause: &Cause) -> bool {
+    match cause {
+        Cause::Idle | Cause::Outside => true,
+        Cause::Task { name, .. } => name == INSTRUMENT,
+        _ => false,
+    }
+}
+
 impl Occupancy {
     /// Of one trace for each CPU, or for each CPU and run; none where one is damaged, or there is none.
     #[must_use]
@@ -48,15 +57,10 @@ impl Occupancy {
         let first = all().find_map(|events| events.cost.as_ref());
         let event_cost = RecordingCost::new(first.as_slice());
         let mut takers = takers(&occurrences, span, event_cost);
-        let is_left = |taker: &Taker| match &taker.cause {
-            Cause::Idle | Cause::Outside => true,
-            Cause::Task { name, .. } => name == INSTRUMENT,
-            _ => false,
-        };
-        let left = takers.iter().filter(|taker| is_left(taker)).map(|taker| taker.total).sum();
+        let left = takers.iter().filter(|taker| is_nobodys(&taker.cause)).map(|taker| taker.total).sum();
         let unknown =
             takers.iter().find(|taker| taker.cause == Cause::Unknown).map_or(0.0, |taker| taker.total);
-        takers.retain(|taker| !is_left(taker) && taker.cause != Cause::Unknown);
+        takers.retain(|taker| !is_nobodys(&taker.cause) && taker.cause != Cause::Unknown);
         let refused = all().next()?.refused.clone();
         Some(Self { span, left, unknown, takers, events, refused, event_cost })
     }

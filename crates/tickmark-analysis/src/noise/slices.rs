@@ -135,14 +135,25 @@ impl<'a> Walk<'a> {
 
     /// Who had the CPU for so many ns, in which no loop had it; events from before it say who had it when it began.
     pub(super) fn whole(events: &'a KernelEvents, own_cpu: u32, span: f64) -> Vec<Occurrence> {
-        let mut walk = Self { has_loop: false, ..Self::new(events, own_cpu) };
-        walk.gap(0, walk.time(0).min(0.0), span);
-        let mut all = walk.out.occurrences;
+        let mut all = Self::without_loop(events, own_cpu, span).occurrences;
         for one in &mut all {
             one.own = (one.own + one.start.min(0.0)).max(0.0);
         }
         all.retain(|one| one.own > 0.0 || one.start >= 0.0);
         all
+    }
+
+    /// The same as parts in the order of time: cause, from when, how long in ns.
+    pub(super) fn parts(events: &'a KernelEvents, own_cpu: u32, span: f64) -> Vec<(Cause, f64, f64)> {
+        let Slices { occurrences, gaps } = Self::without_loop(events, own_cpu, span);
+        let part = |slice: Slice| (occurrences[slice.occurrence].cause.clone(), slice.start, slice.length);
+        gaps.into_iter().flatten().map(part).collect()
+    }
+
+    fn without_loop(events: &'a KernelEvents, own_cpu: u32, span: f64) -> Slices {
+        let mut walk = Self { has_loop: false, ..Self::new(events, own_cpu) };
+        walk.gap(0, walk.time(0).min(0.0), span);
+        walk.out
     }
 
     fn time(&self, event: usize) -> f64 {

@@ -21,6 +21,8 @@ const NEXT: usize = 5;
 const DRAIN: usize = 6;
 const FAULTS: usize = 7;
 const FIRST: usize = FAULTS + Fault::ALL.len();
+/// The slowest requests: when each began, and how long it took.
+const SLOWEST: usize = FIRST + 3 * EACH;
 
 /// Why a transaction failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +82,12 @@ pub(super) struct Board(Arc<Words>);
 pub(super) struct BoardReading(Vec<u64>);
 
 impl Board {
+    /// Slowest requests that are kept.
+    pub(super) const KEPT: usize = 4096;
+
     pub(super) fn new() -> Result<Self, CallError> {
         // A word is of 64 bits here, and eight share a line: one side writes them all.
-        Ok(Self(Arc::new(Words::shared((FIRST + 3 * EACH).div_ceil(8) + 1)?)))
+        Ok(Self(Arc::new(Words::shared((SLOWEST + 2 * Self::KEPT).div_ceil(8) + 1)?)))
     }
 
     fn add(&self, at: usize, more: u64) {
@@ -150,8 +155,15 @@ impl Board {
         self.add(FIRST + times as usize * EACH + Histogram::place(BITS, nanos).min(EACH - 1), 1);
     }
 
+    /// Keeps a request in one of the places of the slowest.
+    #[cfg(feature = "whole")]
+    pub(super) fn keep(&self, place: usize, begun: u64, length: u64) {
+        self.0.packed(SLOWEST + 2 * place).store(begun, Relaxed);
+        self.0.packed(SLOWEST + 2 * place + 1).store(length, Relaxed);
+    }
+
     pub(super) fn read(&self) -> BoardReading {
-        BoardReading((0..FIRST + 3 * EACH).map(|at| self.0.packed(at).load(Relaxed)).collect())
+        BoardReading((0..SLOWEST + 2 * Self::KEPT).map(|at| self.0.packed(at).load(Relaxed)).collect())
     }
 }
 
@@ -187,6 +199,16 @@ impl BoardReading {
     pub(super) fn faults(&self, before: &Self) -> Vec<(Fault, u64)> {
         let all = Fault::ALL.into_iter().map(|fault| (fault, self.more(before, FAULTS + fault as usize)));
         all.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// The slowest requests that began and ended between two times, in the order of time: when each began, and how long it took.
+    #[cfg(feature = "whole")]
+    pub(super) fn kept(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let one = |place: usize| (self.0[SLOWEST + 2 * place], self.0[SLOWEST + 2 * place + 1]);
+        let mut all: Vec<(u64, u64)> = (0..Board::KEPT).map(one).collect();
+        all.retain(|(begun, length)| *begun >= from && begun + length <= to);
+        all.sort_unstable();
+        all
     }
 
     /// None where there was none.

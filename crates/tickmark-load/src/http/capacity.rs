@@ -162,6 +162,7 @@ fn measure(
             stamps: true,
             due,
             patience: Clients::ticks(Duration::from_nanos(goal.limit) + REST),
+            slowest: false,
         };
         Clients::ask(options, params.cpu, false)
     };

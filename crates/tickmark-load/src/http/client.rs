@@ -28,6 +28,8 @@ pub(super) struct HttpClientOptions {
     pub(super) due: Option<Due>,
     /// An answer that takes longer than so many ticks of the board is none.
     pub(super) patience: u64,
+    /// True if the slowest requests are kept.
+    pub(super) slowest: bool,
 }
 
 /// Requests that are due at times of their own, whatever becomes of the others.
@@ -91,6 +93,7 @@ struct Client<'a> {
     now: u64,
     tick: u64,
     piece: Vec<u8>,
+    slowest: Option<whole::Slowest>,
 }
 
 /// Events that are taken at once.
@@ -123,6 +126,7 @@ pub(super) fn run(options: &HttpClientOptions, board: &Board) -> Result<(), Call
         now: 0,
         tick: board.ticks(),
         piece: vec![0; PIECE],
+        slowest: options.slowest.then(whole::Slowest::new),
     };
     if let Some(due) = &mut client.due {
         due.next = monotonic_ns() as f64;
@@ -282,6 +286,9 @@ impl Client<'_> {
             self.board.took(Times::Service, now - one.sent);
             if self.due.is_some() {
                 self.board.took(Times::Response, now.saturating_sub(one.due));
+            }
+            if let Some(slowest) = &mut self.slowest {
+                slowest.add(self.board, one.sent, now - one.sent);
             }
         }
         one.served += 1;

@@ -48,6 +48,7 @@ impl Clients {
             stamps: false,
             due: due(params),
             patience: Self::ticks(PATIENCE),
+            slowest: false,
         };
         Self::ask(options, cpu, is_apart)
     }

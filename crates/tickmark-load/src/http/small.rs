@@ -1,8 +1,9 @@
 //! In the small agent, which asks its own server alone: no other answer is read.
 
-use super::board::Fault;
+use super::Load;
+use super::board::{Board, Fault};
 use std::net::SocketAddr;
-use tickmark_probe::routine::Budget;
+use tickmark_probe::routine::{Budget, Sink};
 use tickmark_probe::{Params, ProbeError};
 use tickmark_wire::peer_request::Books;
 
@@ -11,6 +12,21 @@ pub(super) fn target(_: &Params) -> Result<(SocketAddr, Option<u32>), String> {
 }
 
 const NONE: &str = "this small agent asks its own server alone";
+
+/// Nothing is kept.
+pub(super) struct Slowest;
+
+impl Slowest {
+    pub(super) fn new() -> Self {
+        Self
+    }
+
+    pub(super) fn add(&mut self, _: &Board, _: u64, _: u64) {}
+}
+
+pub(super) fn recorded(_: &mut Load, _: &Params, _: &Budget, _: &mut dyn Sink) -> Result<(), ProbeError> {
+    Err(ProbeError::Other(NONE.to_owned()))
+}
 
 /// Nobody.
 pub(super) enum Elsewhere {}

@@ -2,6 +2,7 @@
 
 use super::board::Fault;
 pub(super) use super::elsewhere::Elsewhere;
+pub(super) use super::recorded::{Slowest, measure as recorded};
 use std::net::SocketAddr;
 use tickmark_probe::Params;
 use tickmark_probe::sys::tasks;

@@ -1,11 +1,13 @@
 //! Transactions of servers and databases, in ns and per second.
 
-use super::{Page, counts};
+use super::tick::TakerCause;
+use super::{FigureOrReason, Page, counts};
 use crate::http::{QUANTILES, RESPONSE, TIMES};
 use crate::json_object;
 use std::collections::BTreeMap;
 use tickmark_analysis::capacity::Capacity;
 use tickmark_analysis::http::{HttpSummary, Limit, Load};
+use tickmark_analysis::noise::{Quantile, Slowest, SlowestGroup};
 use tickmark_analysis::sample::Spread;
 use tickmark_stats::Estimate;
 use tickmark_wire::Arguments;
@@ -57,6 +59,39 @@ json_object! {
         missed: Option<f64> = of.missed,
         /// By what is timed.
         latency: BTreeMap<&'static str, Option<SpreadPage>> = latency(of),
+        /// What had the server's CPU during the slowest requests of another run, by the kernel's events; absent where that was not recorded.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slowest: Option<FigureOrReason<SlowestPage>> = of.slowest.as_ref().map(|known| FigureOrReason::new(known, SlowestPage::new)),
+    }
+
+    struct SlowestPage(of: &Slowest) {
+        requests: usize = of.requests,
+        kept: usize = of.kept,
+        /// How long the others took at most, ns.
+        above: f64 = of.above,
+        /// Of all requests with the events recorded: p99 and p99.9, each with its limits, ns.
+        quantiles: Vec<Option<TailPage>> = of.quantiles.iter().map(|known| known.map(|known| TailPage::new(&known))).collect(),
+        groups: Vec<SlowestGroupPage> = of.groups.iter().map(SlowestGroupPage::new).collect(),
+        /// How many lost a tenth of their time to none of them.
+        unexplained: usize = of.unexplained,
+        events_dropped: u64 = of.dropped,
+    }
+
+    struct SlowestGroupPage(of: &SlowestGroup) {
+        #[serde(flatten)]
+        cause: TakerCause = TakerCause::new(&of.cause),
+        tasks: usize = of.tasks,
+        /// Requests that lost more to it than to any other.
+        requests: usize = of.count,
+        /// The longest time that it had in one of them, ns.
+        longest: f64 = of.longest,
+        /// p99 and p99.9 of all requests, each less its time of this cause.
+        without: Vec<Option<TailPage>> = of.without.iter().map(|known| known.map(|known| TailPage::new(&known))).collect(),
+    }
+
+    struct TailPage(of: &Quantile) {
+        value: f64 = of.value,
+        limits: [Option<f64>; 2] = of.limits,
     }
 
     struct CpuPage(of: &[Option<Estimate>; 2]) {

@@ -132,7 +132,7 @@ json_object! {
         woken_by: Vec<WakerPage> = taker.woken_by.iter().map(|(by, count)| WakerPage::new(by.clone(), *count)).collect(),
     }
 
-    struct TakerCause(cause: &EventCause) {
+    pub(super) struct TakerCause(cause: &EventCause) {
         /// `tick`, `timer`, `interrupt`, `function_call`, `tlb_flush`, `device`, `soft_interrupt`, `tasklet`, `work`, `task`, `idle`, `page_fault`, `nmi`,
         /// `outside` or `unknown`.
         what: &'static str = cause.code(),

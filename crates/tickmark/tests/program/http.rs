@@ -16,6 +16,37 @@ fn median(value: &Value) -> f64 {
 
 const SHORT: [&str; 4] = ["--runs", "2", "--duration", "700ms"];
 
+/// Has the CPU for some milliseconds, and then rests for ten times as long.
+const DISTURBS: &str = "$0 = 'tmdisturb'; alarm 60; while (1) { $i = 0; $i++ while $i < 100000; select(undef, undef, undef, .05) }";
+
+#[test]
+#[ignore = "second tier: root"]
+fn what_had_the_servers_cpu_during_slow_requests_is_named() {
+    let _machine = crate::bench::machine();
+    let (bench, cpu) = (Bench::new(), crate::bench::cpu());
+    let mut disturber = std::process::Command::new("taskset");
+    let mut disturber = disturber.args(["-c", &cpu, "perl", "-e", DISTURBS]).spawn().unwrap();
+    let asked = ["--connection", "keep-alive", "--connections", "4", "--workers", "4", "--place", "same"];
+    let page = bench.json(&[&["http", "--cpu", &cpu], &asked[..], &SHORT].concat());
+    let _ = disturber.kill();
+    let _ = disturber.wait();
+    // The recorded load is told with the one that it repeats.
+    assert_eq!(page["loads"].as_array().unwrap().len(), 1, "{page:#}");
+    let slowest = &summary(&page, 0)["slowest"];
+    let groups = slowest["groups"].as_array().unwrap_or_else(|| panic!("{page:#}"));
+    let own = groups.iter().find(|one| one["name"].as_str().unwrap().starts_with("tmdisturb"));
+    let own = own.unwrap_or_else(|| panic!("{page:#}"));
+    assert!(own["requests"].as_u64() > Some(2) && own["longest"].as_f64() > Some(2e5), "{page:#}");
+    // Without it no quantile is later than it was.
+    for at in 0..2 {
+        let value = |of: &Value| of[at]["value"].as_f64().unwrap_or(0.0);
+        assert!(value(&own["without"]) <= value(&slowest["quantiles"]), "{page:#}");
+    }
+    assert!(slowest["requests"].as_u64() >= slowest["kept"].as_u64(), "{page:#}");
+    let text = out(&bench.run(&["http", "--of", "last"]));
+    assert!(text.contains("had the server's CPU") && text.contains("tmdisturb"), "{text}");
+}
+
 #[test]
 fn our_own_pair_says_what_a_transaction_costs() {
     let _machine = crate::bench::machine();

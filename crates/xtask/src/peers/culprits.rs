@@ -1,22 +1,25 @@
 //! Planted culprits, each of which takes a CPU in one way by an amount that it counts itself: whether `tickmark tick` names them by the kernel's events, and by which
 //! amount. Here, and in guests with Debian's own kernels.
 
+mod guest;
+
 use super::Tickmark;
 use super::tick::watch;
 use crate::{Result, shell};
+use guest::Guest;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// How long each is watched: half of it without events.
 const LENGTH: &str = "4s";
-/// Longer than all of them take in a guest.
-const LIMIT: Duration = Duration::from_secs(600);
 /// Debian's kernels, by their meta packages or names.
 const KERNELS: [&str; 2] =
     ["linux-image-6\\.1\\.[0-9-]*-cloud-amd64$", "linux-image-6\\.12\\..*-cloud-amd64$"];
 const NAME: &str = "tmculprit";
+/// One of the lab, which has the kernel's tracer osnoise; and how far that may be from what is measured at another time.
+const TRACED: &str = "x86_64:hz=1000:osnoise=on";
+const APART: f64 = 0.1;
 
 /// What is compared.
 #[derive(Clone, Copy)]
@@ -41,7 +44,16 @@ const KINDS: &[(&str, &[&str], bool, Amount)] = &[
     ("work", &["work refresh_vm_stats"], false, Amount::Rate),
     ("stopper", &["migration/"], false, Amount::Rate),
     ("rcu", &["softirq RCU"], false, Amount::None),
+    ("fault", &["page fault"], false, Amount::Rate),
+    ("flush", FORGETS, false, Amount::Rate),
+    ("module", &["timer tmculprit_expire"], false, Amount::Rate),
+    ("vmalloc", FORGETS, false, Amount::Rate),
 ];
+/// Another CPU has addresses forgotten here.
+const FORGETS: &[&str] = &["TLB flush for another CPU", "interrupt: call function"];
+/// Kinds that need CONFIG_MEM_SOFT_DIRTY, and those that need headers to build a module with.
+const SOFT_DIRTY: [&str; 2] = ["fault", "flush"];
+const MODULES: [&str; 2] = ["module", "vmalloc"];
 
 pub(crate) fn run() -> Result<()> {
     shell::install(&[
@@ -55,9 +67,9 @@ pub(crate) fn run() -> Result<()> {
     let culprit = folder.path().join("culprit");
     let source = shell::root().join("crates/xtask/src/peers/culprit.c");
     shell::output(Command::new("gcc").args(["-O1", "-static", "-o"]).arg(&culprit).arg(source))?;
-    let mut right = 0;
+    let (mut right, mut all) = (0, 0);
     println!("{:12} {:9} {:44} {:>12} {:>12}", "where", "culprit", "named", "amount", "its own");
-    for kind in KINDS {
+    for kind in KINDS.iter().filter(|kind| ![SOFT_DIRTY, MODULES].concat().contains(&kind.0)) {
         let other = if tickmark.cpu == "0" { "1" } else { "0" };
         let child =
             Command::new(&culprit).args([kind.0, &tickmark.cpu, other]).stdout(Stdio::piped()).spawn();
@@ -67,19 +79,50 @@ pub(crate) fn run() -> Result<()> {
         shell::output(Command::new("kill").args(["-TERM", &child.id().to_string()]))?;
         let said = child.wait_with_output().map_err(|error| error.to_string())?.stdout;
         right += u32::from(judge("this kernel", kind, &said, &page));
+        all += 1;
     }
-    for kernel in KERNELS {
-        let (name, image) = stock_kernel(kernel, folder.path())?;
-        for (kind, said, page) in boot(&tickmark, &image, &culprit, folder.path())? {
-            let known = KINDS.iter().find(|known| known.0 == kind).ok_or(format!("what is {kind}?"))?;
-            right += u32::from(judge(&name, known, said.as_bytes(), &page));
+    let stock = KERNELS.iter().map(|kernel| Guest::stock(kernel, folder.path()));
+    for guest in stock.chain([Guest::traced(&tickmark, TRACED, folder.path())]) {
+        let guest = guest?;
+        let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.0).filter(|kind| guest.can(kind)).collect();
+        let results = guest.boot(&tickmark, &culprit, &kinds, LENGTH)?;
+        for known in KINDS.iter().filter(|known| kinds.contains(&known.0)) {
+            all += 1;
+            let Some(shown) = results.iter().find(|shown| shown.kind == known.0) else {
+                println!("{:12} {:9} no result came out of the guest", guest.name, known.0);
+                continue;
+            };
+            right += u32::from(judge(&guest.name, known, shown.said.as_bytes(), &shown.page));
+            agree(known, &shown.osnoise, &shown.page);
         }
     }
-    println!(
-        "{right} of {} named, with amounts within 5 % (of RCU's soft interrupt: named)",
-        KINDS.len() * (1 + KERNELS.len())
-    );
+    println!("{right} of {all} named, with amounts within 5 % (of RCU's soft interrupt: named)");
     Ok(())
+}
+
+/// Prints what the kernel's own tracer says of the same, at another time.
+fn agree((kind, names, ..): &(&str, &[&str], bool, Amount), osnoise: &Value, page: &Value) {
+    let Some(span) = osnoise["span"].as_f64() else { return };
+    // Threads by their time, soft interrupts by their number.
+    let (key, column) = match *kind {
+        "hog" | "fifo" => ("thread_noise: tmculprit", 1),
+        "packets" => ("softirq_noise: NET_RX", 0),
+        "rcu" => ("softirq_noise: RCU", 0),
+        _ => return,
+    };
+    let own = osnoise.as_object().into_iter().flatten().filter(|(name, _)| name.starts_with(key));
+    let theirs: f64 = own.filter_map(|(_, both)| both[column].as_f64()).sum::<f64>() / span;
+    let takers = page["witness"]["takers"].as_array().into_iter().flatten();
+    let found = takers.into_iter().filter(|taker| {
+        let name = taker["name"].as_str().unwrap_or_default();
+        names.iter().any(|prefix| name.starts_with(prefix))
+    });
+    let seconds = page["witness"]["span"].as_f64().unwrap_or(f64::NAN) / 1e9;
+    let ours: f64 =
+        found.filter_map(|taker| taker[["count", "total"][column]].as_f64()).sum::<f64>() / seconds;
+    let scale = [1.0, 1e9][column];
+    let verdict = if (ours / theirs - 1.0).abs() <= APART { "" } else { "  differ" };
+    println!("{:12} {kind:9} {key:44} {:12.4} {:12.4}{verdict}", "osnoise", ours / scale, theirs / scale);
 }
 
 /// Prints a line; true if it was named, and the amount is within 5 %.
@@ -134,83 +177,4 @@ fn grown(truth: &Value, key: &str, runs: &Value) -> f64 {
     };
     let one = |run: &Value| Some(at(run[1].as_f64()?) - at(run[0].as_f64()?));
     runs.as_array().into_iter().flatten().filter_map(one).sum()
-}
-
-/// A kernel of Debian's, unpacked: its release and its image.
-fn stock_kernel(pattern: &str, folder: &Path) -> Result<(String, PathBuf)> {
-    let (known, _) =
-        shell::output(Command::new("apt-cache").args(["search", "--names-only", &format!("^{pattern}")]))?;
-    let mut names: Vec<&str> = known.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    names.sort_by_key(|name| {
-        name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect::<Vec<u32>>()
-    });
-    let package = *names.last().ok_or(format!("no package is called {pattern}"))?;
-    let place = folder.join(package);
-    std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
-    shell::output(
-        Command::new("apt-get").args(["download", "-q", package, "busybox-static"]).current_dir(&place),
-    )?;
-    for file in std::fs::read_dir(&place).map_err(|error| error.to_string())?.flatten() {
-        if file.path().extension().is_some_and(|end| end == "deb") {
-            shell::output(Command::new("dpkg-deb").arg("-x").arg(file.path()).arg(&place))?;
-        }
-    }
-    let release = package.trim_start_matches("linux-image-").to_owned();
-    Ok((release.clone(), place.join(format!("boot/vmlinuz-{release}"))))
-}
-
-/// Boots a kernel with the program, and gives what came out for each kind: what the culprit said, and the page.
-fn boot(
-    tickmark: &Tickmark,
-    image: &Path,
-    culprit: &Path,
-    folder: &Path,
-) -> Result<Vec<(String, String, Value)>> {
-    let place = image.ancestors().nth(2).ok_or("no folder")?;
-    let root = place.join("root");
-    let program = tickmark.command(&[]).get_program().to_owned();
-    let (libraries, _) = shell::output(Command::new("ldd").arg(&program))?;
-    let libraries = libraries.split_whitespace().filter(|word| word.starts_with('/'));
-    let copy = |from: &Path, to: &str| -> Result<()> {
-        let to = root.join(to.trim_start_matches('/'));
-        std::fs::create_dir_all(to.parent().ok_or("no folder")?).map_err(|error| error.to_string())?;
-        std::fs::copy(from, &to).map(drop).map_err(|error| format!("{}: {error}", from.display()))
-    };
-    for library in libraries {
-        copy(Path::new(library), library)?;
-    }
-    copy(Path::new(&program), "bin/tickmark")?;
-    copy(culprit, "bin/culprit")?;
-    copy(&place.join("bin/busybox"), "bin/busybox")?;
-    copy(&shell::root().join("crates/xtask/src/peers/culprits.sh"), "init")?;
-    for empty in ["proc", "sys", "dev", "tmp"] {
-        std::fs::create_dir_all(root.join(empty)).map_err(|error| error.to_string())?;
-    }
-    let (archive, results) = (place.join("initrd"), folder.join("results"));
-    let script = format!("cd {} && find . | cpio --quiet -o -H newc > {}", root.display(), archive.display());
-    shell::output(Command::new("sh").args(["-c", &script]))?;
-    let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.0).collect();
-    let line =
-        format!("console=ttyS0 quiet panic=-1 tickmark.length={LENGTH} tickmark.kinds={}", kinds.join(","));
-    let mut qemu = Command::new("timeout");
-    qemu.arg(LIMIT.as_secs().to_string()).arg("qemu-system-x86_64");
-    qemu.args(["-accel", "tcg", "-cpu", "max"]);
-    qemu.args(["-smp", "2", "-m", "1G", "-display", "none", "-no-reboot", "-append", &line]);
-    qemu.arg("-kernel").arg(image).arg("-initrd").arg(&archive);
-    qemu.arg("-serial").arg(format!("file:{}", place.join("console").display()));
-    qemu.arg("-serial").arg(format!("file:{}", results.display()));
-    shell::output(&mut qemu)?;
-    let text = std::fs::read_to_string(&results).map_err(|error| error.to_string())?;
-    let read = |part: &str| {
-        let mut lines = part.lines();
-        let (kind, said) = (lines.next()?.trim().to_owned(), lines.next()?.to_owned());
-        let page: Value = serde_json::from_str(&lines.collect::<String>()).ok()?;
-        Some((kind, said, page["cpus"][0].clone()))
-    };
-    let all: Vec<_> = text.split("== ").skip(1).filter_map(read).collect();
-    if all.is_empty() {
-        let console = std::fs::read_to_string(place.join("console")).unwrap_or_default();
-        return Err(format!("no result came out of the guest: {console} {text}"));
-    }
-    Ok(all)
 }

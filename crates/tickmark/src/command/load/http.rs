@@ -10,6 +10,7 @@ use tickmark_analysis::capacity;
 use tickmark_analysis::http::{self, Load};
 use tickmark_drive::plan;
 use tickmark_probe::sys::limits::allowed_cpus;
+use tickmark_probe::sys::tracepoints;
 use tickmark_probe::sys::usage::CpuClock;
 use tickmark_render::json::Page;
 use tickmark_store::{Recording, Store};
@@ -43,8 +44,11 @@ pub(in crate::command) fn run(store: &Store, options: &Http) -> Result<Code, Err
     };
     let (each, runs) = defaults[usize::from(!options.quick)];
     let (each, runs) = (options.duration.map_or(each, Nanos::get), options.runs.unwrap_or(runs));
+    let recorded = recorded(options, &whose)?;
+    let offers: Vec<Offer> = offers.into_iter().chain(recorded).collect();
     let all = Nanos::new(each.saturating_mul(i64::from(runs) * offers.len() as i64));
-    let plan = plan::make(&offers, runs, Some(all), (&options.settings).into(), false, &mut rand::rng());
+    let mut plan = plan::make(&offers, runs, Some(all), (&options.settings).into(), false, &mut rand::rng());
+    plan::keep_first(&mut plan, |run| run.arguments.get("latency").is_some_and(|way| way == RECORDED));
     let (recording, stopped) = measured_one(store, options.name.as_deref(), plan, &["http".to_owned()])?;
     let code = page(&recording, options.output.format)?;
     if options.output.format == Format::Text {
@@ -117,6 +121,25 @@ fn searches(options: &Http, goal: &Goal, whose: &[(&'static str, String)]) -> Re
 fn offer<'a>(probe: &str, given: impl Iterator<Item = &'a (&'static str, String)>) -> Result<Offer, Error> {
     let arguments: Arguments = given.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     Ok(tickmark_load::REGISTRY.case(probe, &arguments).map_err(Error::Usage)?.offer())
+}
+
+/// The way of measuring latency that records the kernel's events.
+const RECORDED: &str = "recorded";
+
+/// The first combination once more with the kernel's events recorded, where they can be and the CPU of the server is known.
+fn recorded(options: &Http, whose: &[(&'static str, String)]) -> Result<Option<Offer>, Error> {
+    let is_elsewhere = options.peer.is_some() || (options.url.is_some() && options.pid.is_none());
+    let is_counted = options.count_only || options.find_capacity.is_some();
+    if is_elsewhere || is_counted || tracepoints::available(0).is_err() {
+        return Ok(None);
+    }
+    let first = offers(options, whose)?.into_iter().next();
+    let again = |first: Offer| {
+        let mut arguments = first.arguments;
+        arguments.insert("latency".to_owned(), RECORDED.to_owned());
+        tickmark_load::REGISTRY.case(names::HTTP, &arguments).map(|case| case.offer()).map_err(Error::Usage)
+    };
+    first.map(again).transpose()
 }
 
 /// Each combination that is asked for.
