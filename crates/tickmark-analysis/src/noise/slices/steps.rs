@@ -23,7 +23,7 @@ impl Step {
         let strip = |ends: [&str; 2]| ends.iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
         match name {
             "sched/sched_switch" => Self::Switch,
-            "exceptions/page_fault_user" => Self::Fault,
+            "exceptions/page_fault_user" | "exceptions/page_fault_kernel" => Self::Fault,
             "tlb/tlb_flush" => Self::Flush,
             "nmi/nmi_handler" => Self::Lasted,
             "timer/hrtimer_start" | "timer/timer_start" => Self::Other,

@@ -1,0 +1,98 @@
+//! Rates of what is found, and of what is not there.
+
+use super::*;
+use crate::student::normal_point;
+use rand::RngExt;
+
+/// Normal values of which each resembles the one before by `r`.
+fn noise(count: usize, r: f64, seed: u64) -> Vec<f64> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut values: Vec<f64> =
+        (0..count).map(|_| normal_point(random.random_range(1e-9..1.0 - 1e-9))).collect();
+    for at in 1..values.len() {
+        values[at] = r * values[at - 1] + (1.0 - r * r).sqrt() * values[at];
+    }
+    values
+}
+
+fn stepped(count: usize, r: f64, seed: u64, steps: &[(usize, f64)]) -> Vec<f64> {
+    let mut values = noise(count, r, seed);
+    for (at, step) in steps {
+        values[*at..].iter_mut().for_each(|value| *value += step);
+    }
+    values
+}
+
+fn near(changes: &[Change], places: &[usize]) -> bool {
+    let close = |(change, place): (&Change, &usize)| change.at.abs_diff(*place) <= 2;
+    changes.len() == places.len() && changes.iter().zip(places).all(close)
+}
+
+#[test]
+fn levels_are_found_where_they_begin_with_their_size() {
+    let found = find(&stepped(60, 0.0, 1, &[(20, 4.0), (40, -7.0)]), 0.05);
+    let changes = &found.changes;
+    assert!(near(changes, &[20, 40]), "{found:?}");
+    assert!((changes[0].before).abs() < 0.7 && (changes[0].after - 4.0).abs() < 0.7, "{found:?}");
+    assert!((changes[1].before - 4.0).abs() < 0.7 && (changes[1].after + 3.0).abs() < 0.7, "{found:?}");
+    assert!(changes[0].size.0 < 4.0 && changes[0].size.1 > 4.0 && changes[0].size.0 > 2.0, "{found:?}");
+    assert!(changes[0].between.0 <= 20 && changes[0].between.1 >= 20, "{found:?}");
+    // One that goes back.
+    let found = find(&stepped(50, 0.0, 2, &[(20, 5.0), (30, -5.0)]), 0.05);
+    assert!(near(&found.changes, &[20, 30]), "{found:?}");
+}
+
+#[test]
+fn a_new_spread_is_told_from_a_new_level() {
+    let mut values = noise(80, 0.0, 3);
+    values[40..].iter_mut().for_each(|value| *value *= 8.0);
+    let found = find(&values, 0.05).changes;
+    let spreads: Vec<&Change> = found.iter().filter(|change| change.kind == Kind::Spread).collect();
+    assert!(spreads.len() == 1 && spreads[0].at.abs_diff(40) <= 5, "{found:?}");
+}
+
+#[test]
+fn one_outlier_is_named_and_is_no_change() {
+    let mut values = noise(40, 0.0, 4);
+    values[25] += 60.0;
+    let found = find(&values, 0.05);
+    assert!(found.changes.is_empty() && found.outliers == [25], "{found:?}");
+}
+
+/// At most 5 of 100 series without a change show one, or nothing can be known of them; of more than 5, 9 and 12 of 100 by chance (99.9 %) of 400.
+#[test]
+fn series_without_a_change_rarely_show_one() {
+    for (r, count) in [(0.0, 24), (0.0, 40), (0.3, 40), (0.5, 40), (0.8, 40), (0.5, 100), (0.8, 100)] {
+        let wrong = (0..400).filter(|seed| !find(&noise(count, r, 5_000 + seed), 0.05).changes.is_empty());
+        let wrong = wrong.count();
+        assert!(wrong <= 36, "{count} values at {r}: {wrong} of 400");
+    }
+    assert!(find(&[1.0; 40], 0.05).changes.is_empty() && find(&[1.0, 2.0, 3.0], 0.05).changes.is_empty());
+    assert!(
+        find(&[f64::NAN; 40], 0.05).changes.is_empty() && find(&noise(40, 0.0, 1), 1e-5).changes.is_empty()
+    );
+}
+
+#[test]
+fn steps_are_found_soon() {
+    let rate = |before: usize, after: usize, r: f64, step: f64| {
+        let one = |seed: &u64| {
+            let values = stepped(before + after, r, 9_000 + seed, &[(before, step)]);
+            find(&values, 0.05).changes.iter().any(|change| {
+                change.kind == Kind::Level && (change.between.0..=change.between.1).contains(&before)
+            })
+        };
+        (0..200).filter(one).count()
+    };
+    // Three values after a step of 3 standard deviations, 15 after one of 1; and in the middle of 40.
+    let found = [rate(100, 3, 0.0, 3.0), rate(100, 15, 0.0, 1.0), rate(20, 20, 0.0, 2.0)];
+    assert!(found[0] >= 150 && found[1] >= 90 && found[2] >= 160, "{found:?} of 200");
+}
+
+/// A series that is one long wave, in which a step is no more than a wave is.
+#[test]
+fn of_a_wave_nothing_is_known() {
+    let known = (0..40).filter(|seed| !find(&noise(24, 0.9, 700 + seed), 0.05).unknowable).count();
+    assert!(known <= 8, "{known} of 40");
+    assert!(!find(&noise(24, 0.0, 5), 0.05).unknowable);
+}
