@@ -3,13 +3,13 @@
 use crate::comparison::{Difference, RowFilter, between, of_runs};
 use crate::report::{self, Row, Unit};
 use std::collections::BTreeMap;
-use tickmark_stats::change::{Change, LEAST, LEAST_LEVEL, changes};
+use tickmark_stats::change::{self, Change, LEAST, LEAST_LEVEL};
 use tickmark_stats::verdict::LEVEL;
 use tickmark_store::{Id, Recording};
 use tickmark_wire::{Better, Metric, Nanos};
 
-/// The newest recordings of a series that are looked at: the time that it takes grows with their square.
-const MOST: usize = 400;
+/// The newest recordings of a series that are looked at.
+const MOST: usize = 2000;
 
 /// One figure over the recordings that measured it in the same manner: settings, runs and their length.
 #[derive(Debug, Clone)]
@@ -32,6 +32,12 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Where new levels begin; none where there are too few recordings for two.
     pub levels: Vec<Level>,
+    /// How much a recording resembles the one before: a correlation, 0 or above.
+    pub resemblance: f64,
+    /// True if recordings resemble each other so much that no change could be told from a wave.
+    pub unknowable: bool,
+    /// Recordings far from their level, as indices.
+    pub outliers: Vec<usize>,
 }
 
 /// One recording of a series.
@@ -60,7 +66,7 @@ impl Series {
     /// True if there are enough recordings for two levels.
     #[must_use]
     pub fn enough(&self) -> bool {
-        self.points.len() >= 2 * LEAST
+        self.points.len() > 2 * LEAST
     }
 }
 
@@ -141,7 +147,10 @@ pub fn build(
             let side = |at: usize| std::slice::from_ref(&recordings[places[at]]);
             Level { differences: between(side(change.at - 1), side(change.at)), change }
         };
-        series.levels = changes(&values, LEVEL / judged as f64).into_iter().map(new).collect();
+        let found = change::find(&values, LEVEL / judged.max(1) as f64);
+        series.levels = found.changes.into_iter().map(new).collect();
+        (series.resemblance, series.unknowable) = (found.resemblance, found.unknowable);
+        series.outliers = found.outliers;
         series
     };
     Ok(found.into_values().map(&mut level).collect())
@@ -158,6 +167,9 @@ fn begin(host: Option<&String>, row: &Row, figure: &'static str, recording: &Rec
         length: of_row(recording, row).map(|metric| recording.length(&metric.name)).unwrap_or_default(),
         points: Vec::new(),
         levels: Vec::new(),
+        resemblance: 0.0,
+        unknowable: false,
+        outliers: Vec::new(),
     }
 }
 

@@ -289,7 +289,7 @@ fn measure(
     let (first, there) = (server.processes(), server.books()?);
     let (before, begun, source) = (board.read(), monotonic_ns(), source_reads());
     let costs = Costs::begin(first, client.pid(), cpus);
-    let windows = look(&board, begun, budget.time.get() as u64);
+    let windows = look(board, begun, budget.time.get() as u64);
     let last = server.processes();
     let (after, wall) = (board.read(), monotonic_ns() - begun);
     let source = source_reads().zip(source).map(|(after, before)| after - before);
@@ -300,7 +300,7 @@ fn measure(
     }
     let behind = begun.saturating_add(wall).saturating_sub(board.next()) as f64;
     board.drain();
-    let all = drained(&board, options.patience.min(rest(budget) / WINDOW));
+    let all = drained(board, options.patience.min(rest(budget) / WINDOW));
     board.stop();
     limits::pin(&[params.cpu])?;
     let (done, mut faults) = (after.done(&before), all.faults(&before));

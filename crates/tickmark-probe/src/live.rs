@@ -271,8 +271,8 @@ fn watch(
         let begun = monotonic_ns();
         (0..READS).for_each(|_| _ = std::hint::black_box(monotonic_ns()));
         let clock = (monotonic_ns() - begun) as f64 / f64::from(READS + 1);
-        waited_before = delay();
         let events = occupants.as_mut().and_then(|occupants| occupants.visit(monotonic_ns()));
+        waited_before = delay();
         let mut all = observed.lock().unwrap_or_else(PoisonError::into_inner);
         all.late.push(late);
         all.waited += waited;

@@ -64,7 +64,7 @@ pub fn text(bill: &Bill) -> String {
     }
     if let Some(Ok(recorded)) = &bill.recorded {
         out.push('\n');
-        out += &crate::witness::occupancy(recorded, took);
+        out += &crate::witness::occupancy(recorded);
     }
     for line in wrapped(&notes(bill), 0) {
         let _ = writeln!(out, "{line}");

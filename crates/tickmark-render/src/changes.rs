@@ -1,10 +1,12 @@
 //! When figures changed their level: as text and as JSON.
 
 use crate::comparison::{chance, difference};
+use crate::grid::wrapped;
 use crate::number::{self, count, time, value};
 use crate::plot::{Axis, Plot, Series as Points, Shape};
 use std::fmt::Write;
 use tickmark_analysis::changes::{Level, Series};
+use tickmark_stats::change::Kind;
 use tickmark_wire::text::printable;
 
 /// Facts that are listed with a level; JSON has all.
@@ -59,19 +61,40 @@ pub fn text(all: &[Series]) -> String {
         series.levels.iter().for_each(|level| text += &of_level(series, level));
     }
     let (enough, few): (Vec<&Series>, Vec<&Series>) = all.iter().partition(|series| series.enough());
-    let same = enough.iter().filter(|series| series.levels.is_empty()).count();
+    let waves = enough.iter().filter(|series| series.unknowable).count();
+    let same = enough.iter().filter(|series| series.levels.is_empty()).count() - waves;
+    if waves > 0 {
+        let note = format!(
+            "of {waves} of {} it cannot be known: recordings resemble those before them so much that a change is no more than a wave; record on, or side by side (experiment, versus)",
+            count(enough.len() as u32, "figure")
+        );
+        text += &(wrapped(&note, 0).join("\n") + "\n");
+    }
+    for series in enough.iter().filter(|series| !series.outliers.is_empty() && !series.levels.is_empty()) {
+        let names = series.outliers.iter().filter_map(|at| series.points.get(*at)).take(LISTED);
+        let names: Vec<String> = names.map(|point| printable(&point.name, false).into_owned()).collect();
+        let _ = writeln!(
+            text,
+            "{} {}: {} far from the level, among them {}",
+            series.metric,
+            series.figure,
+            count(series.outliers.len() as u32, "recording"),
+            names.join(", ")
+        );
+    }
     if same > 0 {
         let _ = writeln!(text, "no change is proven of {same} of {}", count(enough.len() as u32, "figure"));
     }
     if !few.is_empty() {
         let _ = writeln!(
             text,
-            "fewer than eight recordings, which show no levels: {}",
+            "fewer than seven recordings, which show no levels: {}",
             count(few.len() as u32, "figure")
         );
     }
     if !enough.is_empty() {
-        text += "the chance that any level is shown where nothing changed is 5 % (E-divisive, by shuffling),\nmore where figures wander from recording to recording\n";
+        let note = "The chance that any change is shown where nothing changed is about 5 %, also where a recording resembles the one before (CUSUM, against simulated series of the same noise).";
+        text += &(wrapped(note, 0).join("\n") + "\n");
     }
     text
 }
@@ -97,7 +120,10 @@ fn shown(series: &Series, level: f64) -> String {
 fn of_level(series: &Series, level: &Level) -> String {
     let change = &level.change;
     let Some(point) = series.points.get(change.at) else { return String::new() };
-    let ratio = number::change(change.after / change.before, 1);
+    let ratio = match change.kind {
+        Kind::Level => number::change(change.after / change.before, 1),
+        Kind::Spread => "another spread".to_owned(),
+    };
     let mut text = format!(
         "  {:>12}  {ratio} from {} UTC  {}  {}  p {}\n",
         shown(series, change.after),
@@ -106,6 +132,16 @@ fn of_level(series: &Series, level: &Level) -> String {
         printable(&point.name, false),
         chance(change.p)
     );
+    if change.between.0 < change.between.1 {
+        let point = |at: usize| series.points.get(at).map_or(String::new(), |point| point.id.to_string());
+        let _ = writeln!(
+            text,
+            "{:16}it may have begun with {} to {} (95 %)",
+            "",
+            point(change.between.0),
+            point(change.between.1)
+        );
+    }
     for fact in level.differences.iter().take(LISTED) {
         let _ = writeln!(text, "{:16}{}", "", difference(fact));
     }

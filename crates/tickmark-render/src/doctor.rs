@@ -274,7 +274,7 @@ pub fn open_metrics(all: &[Diagnosis]) -> String {
 #[must_use]
 pub fn promises(cause: &str, promises: &[Promise]) -> String {
     if promises.is_empty() {
-        return format!("whether {cause} gone saves what it took cannot be told: too few runs saw it\n");
+        return format!("whether removing {cause} saves what it took is not known: too few runs saw it\n");
     }
     let one = |promise: &Promise| {
         let (what, text): (_, fn(f64) -> String) = match promise.what {

@@ -27,7 +27,7 @@ pub(crate) fn summary(late: &LateWakes) -> String {
     let mut told: Vec<String> = late.groups.iter().take(TOLD).map(one).collect();
     let others: usize = late.groups.iter().skip(TOLD).map(|group| group.count).sum();
     told.extend((others > 0).then(|| format!("{others} for other reasons")));
-    let unknown = late.unknown;
+    let unknown = late.unknown.len();
     told.extend((unknown > 0).then(|| format!("{unknown} more without a known chain")));
     let later = if length > 0.0 { format!(" later than {}", time(length)) } else { String::new() };
     format!(
@@ -104,10 +104,10 @@ pub(crate) fn notes(late: &LateWakes, confidence: f64) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if late.unknown > 0 {
+    if !late.unknown.is_empty() {
         notes.push(format!(
             "{} without a known chain: the program did not sleep, or events are missing (the kernel could not write {}). They are in all quantiles, unchanged.",
-            wakes(late.unknown),
+            wakes(late.unknown.len()),
             late.dropped
         ));
     }
@@ -226,7 +226,7 @@ mod tests {
             quantiles: [None, known(900_000.0)],
             groups,
             latest: vec![wake],
-            unknown: 2,
+            unknown: vec![90_000.0; 2],
             dropped: 5,
         };
         let all = [summary(&page), tables(&page), notes(&page, 0.95).join("\n"), without_events("EPERM")];

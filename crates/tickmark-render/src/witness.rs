@@ -74,8 +74,9 @@ pub(crate) fn tables(witness: &Witness) -> String {
     out
 }
 
-/// Who had some CPUs where no loop looked for gaps; shares are of `whole` ns.
-pub(crate) fn occupancy(occupancy: &Occupancy, whole: f64) -> String {
+/// Who had some CPUs where no loop looked for gaps.
+pub(crate) fn occupancy(occupancy: &Occupancy) -> String {
+    let whole = occupancy.known();
     let heading = ["by the kernel's events", "CPU time", "of one CPU", "times", "longest", "woken, set by"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     let row = |who: String, own: f64, takers: &[&Taker]| {
@@ -93,6 +94,9 @@ pub(crate) fn occupancy(occupancy: &Occupancy, whole: f64) -> String {
         let all: Vec<&Taker> = others.iter().flat_map(|(_, group)| group.iter().copied()).collect();
         rows.push([row(format!("{} others", others.len()), own, &all), vec![String::new(); 2]].concat());
     }
+    let left =
+        ["nobody: the computing tasks".to_owned(), time(occupancy.left), share(occupancy.left / whole)];
+    rows.push([left.to_vec(), vec![String::new(); 3]].concat());
     let mut out = String::new();
     for (number, line) in fitting(&rows, &[1, 2, 3, 4], &[4, 3, 5]).into_iter().enumerate() {
         let _ =

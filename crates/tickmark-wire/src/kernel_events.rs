@@ -17,6 +17,9 @@ pub struct KernelEvents {
     pub origin: Nanos,
     /// Thread number of the loop.
     pub thread: u32,
+    /// True if threads have other numbers than those that the program's own namespace of processes gives them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
     /// The CPU, where it is none of a loop's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,

@@ -1,6 +1,6 @@
 //! Whether taking a cause away from a CPU saved what its share there promised.
 
-use crate::noise::{WITHOUT, shares_by_run, summarize_late};
+use crate::noise::{Quantile, shares_by_run, summarize_late};
 use crate::report;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,26 +53,26 @@ pub fn promises(with: &Recording, without: &Recording, cause: &str) -> Vec<Promi
         let row = groups.into_iter().flat_map(|(_, rows)| rows).find(|row| row.metric == LOST);
         row.into_iter().flat_map(|row| row.each).map(|run| run.value).collect()
     };
-    let saved: Vec<f64> =
-        lost(with).iter().zip(lost(without)).map(|(with, without)| with - without).collect();
+    let (here, away) = (lost(with), lost(without));
+    // Those of one block are a pair: where a run has failed, nobody knows which.
+    let pairs = if here.len() == away.len() { &here[..] } else { &[] };
+    let saved: Vec<f64> = pairs.iter().zip(away).map(|(here, away)| here - away).collect();
     let share = interval(&shares_by_run(with, cause)).zip(interval(&saved));
     let mut all: Vec<Promise> = share
         .map(|(promised, measured)| Promise { what: Saved::Lost, promised, measured })
         .into_iter()
         .collect();
     let late = |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok();
-    if let Some((late, measured)) = late(with).zip(late(without))
-        && let Some(group) = late
-            .groups
-            .iter()
-            .find(|group| group.reason.cause.as_ref().is_some_and(|own| own.words() == cause))
-    {
-        for (at, what) in [Saved::WakeUpP99, Saved::WakeUpP999].into_iter().enumerate().take(WITHOUT.len()) {
-            let limits = |known: Option<crate::noise::Quantile>| {
-                let known = known?;
-                Some([known.limits[0]?, known.value, known.limits[1]?])
-            };
-            let both = limits(group.without[at]).zip(limits(measured.quantiles[at]));
+    if let Some((late, measured)) = late(with).zip(late(without)) {
+        let limits = |known: &Option<Quantile>| {
+            let known = known.as_ref()?;
+            Some([known.limits[0]?, known.value, known.limits[1]?])
+        };
+        let tails = late.without(cause, CONFIDENCE);
+        for ((what, promised), measured) in
+            [Saved::WakeUpP99, Saved::WakeUpP999].into_iter().zip(&tails).zip(&measured.quantiles)
+        {
+            let both = limits(promised).zip(limits(measured));
             all.extend(both.map(|(promised, measured)| Promise { what, promised, measured }));
         }
     }

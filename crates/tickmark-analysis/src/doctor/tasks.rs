@@ -30,7 +30,17 @@ const KNOWN: f64 = 0.95;
 /// A cause is worth a proof from this share of the CPU on.
 const LARGE: f64 = 0.002;
 /// Threads of the kernel that it binds to a CPU.
-const BOUND: [&str; 6] = ["kworker/", "ksoftirqd/", "migration/", "cpuhp/", "idle_inject/", "rcuc/"];
+const BOUND: [&str; 9] = [
+    "kworker/",
+    "ksoftirqd/",
+    "migration/",
+    "cpuhp/",
+    "idle_inject/",
+    "rcuc/",
+    "ktimers/",
+    "irq_work/",
+    "backlog_napi/",
+];
 /// Causes of a kind that are told by name, the largest.
 const NAMED: usize = 5;
 
@@ -63,6 +73,9 @@ fn lost(
 /// How the largest of some causes is kept away from the watched CPU, where the kernel's events say which it is.
 fn removal(patient: &Patient<'_>, knob: impl Fn(&Cause) -> Option<String>) -> Option<Proof> {
     let witness = patient.noise.as_ref()?.witness.as_ref()?.as_ref().ok()?;
+    if witness.foreign {
+        return None;
+    }
     let cpu = patient.recording.sessions.first()?.settled.cpu;
     let large = witness.takers.iter().filter(|taker| taker.net(witness.event_cost) > LARGE * witness.span);
     let (cause, knob) = large.into_iter().find_map(|taker| Some((&taker.cause, knob(&taker.cause)?)))?;

@@ -1,6 +1,7 @@
 //! Why wake-ups were late: the chain from a timer's time to the running thread, by the kernel's events beside the latest ones.
 
 use super::cause::Cause;
+use super::occupancy::is_whole;
 use super::slices::{Wait, Walk};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::summary::quantile_ranks;
@@ -125,10 +126,32 @@ pub struct LateWakes {
     pub groups: Vec<LateGroup>,
     /// The latest first, without those of which no chain is known.
     pub latest: Vec<LateWake>,
-    /// Number of late ones without a chain: the thread did not sleep, or events are missing.
-    pub unknown: usize,
+    /// How late those without a chain were: the thread did not sleep, or events are missing.
+    pub unknown: Vec<f64>,
     /// Events that are missing.
     pub dropped: u64,
+}
+
+impl LateWakes {
+    /// [`WITHOUT`] of all wake-ups, had the time of one cause not been, in whichever link.
+    #[must_use]
+    pub fn without(&self, cause: &str, confidence: f64) -> [Option<Quantile>; WITHOUT.len()] {
+        let lost = |wake: &LateWake| {
+            let own = wake
+                .parts
+                .iter()
+                .filter(|(reason, _)| reason.cause.as_ref().is_some_and(|own| own.words() == cause));
+            own.map(|(_, length)| length).sum::<f64>()
+        };
+        let mut all: Vec<f64> = self
+            .latest
+            .iter()
+            .map(|wake| wake.late - lost(wake))
+            .chain(self.unknown.iter().copied())
+            .collect();
+        all.sort_by(f64::total_cmp);
+        WITHOUT.map(|q| quantile(&all, self.wake_ups, self.above, q, confidence))
+    }
 }
 
 /// Why wake-ups of a recording were later than a length in ns, or where few were, the latest ones; none where their events were not to be recorded, else the reason why they were not.
@@ -187,10 +210,8 @@ impl LateRun {
 
     fn from_trace(wake_ups: usize, trace: &GapTrace, cpu: u32) -> Option<Self> {
         let events: &KernelEvents = trace.events.as_deref()?;
-        let (count, kept) = (events.time.len(), trace.start.len());
-        let is_whole = count == events.tracepoint.len()
-            && count == events.subject.len()
-            && events.time.is_sorted()
+        let kept = trace.start.len();
+        let is_whole = is_whole(events)
             && kept == trace.length.len()
             && trace.start.is_sorted()
             && kept <= wake_ups
@@ -293,7 +314,7 @@ fn joined(title: String, runs: Vec<LateRun>, length: f64, confidence: f64) -> La
     let above = runs.iter().map(|run| run.above).fold(0.0, f64::max);
     let slack = runs.iter().map(|run| run.slack).fold(0.0, f64::max);
     let wake_ups = runs.iter().map(|run| run.wake_ups).sum();
-    let dropped = runs.iter().map(|run| run.dropped).sum();
+    let dropped = runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.dropped));
     let (mut latest, mut others) = (Vec::new(), Vec::new());
     for late in runs.into_iter().flat_map(|run| run.late) {
         match late {
@@ -326,18 +347,7 @@ fn joined(title: String, runs: Vec<LateRun>, length: f64, confidence: f64) -> La
     };
     let groups = by_reason.into_iter().enumerate().map(group).collect();
     let quantiles = tail(&|wake| wake.late);
-    LateWakes {
-        title,
-        wake_ups,
-        above,
-        beyond,
-        slack,
-        quantiles,
-        groups,
-        latest,
-        unknown: others.len(),
-        dropped,
-    }
+    LateWakes { title, wake_ups, above, beyond, slack, quantiles, groups, latest, unknown: others, dropped }
 }
 
 /// A quantile of so many values, of which the latest are `known`, ascending, and the others no later than `above`; none where it is among

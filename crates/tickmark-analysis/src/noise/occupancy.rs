@@ -5,13 +5,15 @@ use super::slices::Walk;
 use super::witness::{RecordingCost, Taker, takers};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::names::INSTRUMENT;
-use tickmark_wire::{GapTrace, Observations};
+use tickmark_wire::{GapTrace, KernelEvents, Observations};
 
 /// Time of some CPUs by who had it. Times in ns, of all CPUs together.
 #[derive(Debug)]
 pub struct Occupancy {
-    /// How long all of them were recorded.
+    /// How long all of them were recorded, and how many traces that were: one for each CPU and run.
     pub span: f64,
+    /// Those traces.
+    pub traces: usize,
     /// What nobody wanted: threads of the instrument had it, or none.
     pub left: f64,
     /// Time of which it is not known who had it, as events were dropped.
@@ -26,43 +28,55 @@ pub struct Occupancy {
     pub event_cost: Option<RecordingCost>,
 }
 
-/// True if it takes the CPU from nobody: no task, or a thread of the instrument.
+/// True if the columns of events belong together.
+pub(super) fn is_whole(events: &KernelEvents) -> bool {
+    let count = events.time.len();
+    count == events.tracepoint.len() && count == events.subject.len() && events.time.is_sorted()
+}
+
+/// True if it takes the CPU from nobody: no task, a thread of the instrument, or what is not known.
 pub(super) fn is_nobodys(cause: &Cause) -> bool {
     match cause {
-        Cause::Idle | Cause::Outside => true,
+        Cause::Idle | Cause::Outside | Cause::Unknown => true,
         Cause::Task { name, .. } => name == INSTRUMENT,
         _ => false,
     }
 }
 
 impl Occupancy {
+    /// How long it is known who had each CPU, on average.
+    #[must_use]
+    pub fn known(&self) -> f64 {
+        (self.span - self.unknown) / self.traces as f64
+    }
+
     /// Of one trace for each CPU, or for each CPU and run; none where one is damaged, or there is none.
     #[must_use]
     pub fn from_traces(traces: &[GapTrace]) -> Option<Self> {
-        let (mut occurrences, mut span, mut events) = (Vec::new(), 0.0, (0, 0));
+        let (mut occurrences, mut span, mut events) = (Vec::new(), 0.0, (0, 0u64));
         for trace in traces {
             let own = trace.events.as_deref()?;
-            let count = own.time.len();
-            let is_whole =
-                count == own.tracepoint.len() && count == own.subject.len() && own.time.is_sorted();
-            if !is_whole || trace.span.get() <= 0 {
+            if !is_whole(own) || trace.span.get() <= 0 {
                 return None;
             }
             occurrences.extend(Walk::whole(own, own.cpu?, trace.span.as_f64()));
             span += trace.span.as_f64();
-            events = (events.0 + count, events.1 + own.dropped);
+            events = (events.0 + own.time.len(), events.1.saturating_add(own.dropped));
         }
         let all = || traces.iter().filter_map(|trace| trace.events.as_deref());
         // Each trace has the same.
         let first = all().find_map(|events| events.cost.as_ref());
         let event_cost = RecordingCost::new(first.as_slice());
         let mut takers = takers(&occurrences, span, event_cost);
-        let left = takers.iter().filter(|taker| is_nobodys(&taker.cause)).map(|taker| taker.total).sum();
-        let unknown =
-            takers.iter().find(|taker| taker.cause == Cause::Unknown).map_or(0.0, |taker| taker.total);
-        takers.retain(|taker| !is_nobodys(&taker.cause) && taker.cause != Cause::Unknown);
+        let is_unknown = |taker: &Taker| taker.cause == Cause::Unknown;
+        let total = |is: &dyn Fn(&Taker) -> bool| {
+            takers.iter().filter(|taker| is(taker)).map(|taker| taker.total).sum()
+        };
+        let unknown: f64 = total(&is_unknown);
+        let left = total(&|taker| is_nobodys(&taker.cause) && !is_unknown(taker));
+        takers.retain(|taker| !is_nobodys(&taker.cause));
         let refused = all().next()?.refused.clone();
-        Some(Self { span, left, unknown, takers, events, refused, event_cost })
+        Some(Self { span, traces: traces.len(), left, unknown, takers, events, refused, event_cost })
     }
 }
 

@@ -135,12 +135,19 @@ impl<'a> Walk<'a> {
 
     /// Who had the CPU for so many ns, in which no loop had it; events from before it say who had it when it began.
     pub(super) fn whole(events: &'a KernelEvents, own_cpu: u32, span: f64) -> Vec<Occurrence> {
-        let mut all = Self::without_loop(events, own_cpu, span).occurrences;
-        for one in &mut all {
-            one.own = (one.own + one.start.min(0.0)).max(0.0);
+        let Slices { mut occurrences, gaps } = Self::without_loop(events, own_cpu, span);
+        for one in &mut occurrences {
+            // What was recorded before is none of it.
+            if one.start < 0.0 {
+                (one.events, one.entries) = (0, 0);
+            }
+            one.own = 0.0;
         }
-        all.retain(|one| one.own > 0.0 || one.start >= 0.0);
-        all
+        for slice in gaps.into_iter().flatten() {
+            occurrences[slice.occurrence].own += slice.length + slice.start.min(0.0).max(-slice.length);
+        }
+        occurrences.retain(|one| one.own > 0.0 || one.start >= 0.0);
+        occurrences
     }
 
     /// The same as parts in the order of time: cause, from when, how long in ns.

@@ -2,7 +2,7 @@
 
 use super::cause::Cause;
 use super::late::{Quantile, WITHOUT, quantile};
-use super::occupancy::is_nobodys;
+use super::occupancy::{is_nobodys, is_whole};
 use super::slices::Walk;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_store::{Recording, Status};
@@ -48,10 +48,35 @@ pub struct SlowestGroup {
     pub without: [Option<Quantile>; WITHOUT.len()],
 }
 
-/// A request: how long it took, and what of that each cause had.
+/// A request: how long it took, and what of that each cause had, by its label.
 struct SlowRequest {
     length: f64,
-    lost: BTreeMap<String, f64>,
+    lost: Vec<(String, f64)>,
+}
+
+/// When a cause had the CPU: its parts in the order of time, with how much it had before each.
+#[derive(Default)]
+struct Had {
+    cause: Option<Cause>,
+    tasks: BTreeSet<Cause>,
+    parts: Vec<(f64, f64, f64)>,
+    total: f64,
+}
+
+impl Had {
+    fn add(&mut self, cause: Cause, from: f64, length: f64) {
+        self.cause.get_or_insert_with(|| cause.clone());
+        self.tasks.insert(cause);
+        self.parts.push((from, length, self.total));
+        self.total += length;
+    }
+
+    /// How much it had until a time.
+    fn until(&self, time: f64) -> f64 {
+        let next = self.parts.partition_point(|(from, ..)| *from < time);
+        let last = next.checked_sub(1).map(|at| self.parts[at]);
+        last.map_or(0.0, |(from, length, before)| before + length.min(time - from))
+    }
 }
 
 /// Of the load whose recorded runs have a metric; none where none was planned, else the reason why there is nothing.
@@ -82,7 +107,7 @@ struct SlowRun {
     requests: usize,
     above: f64,
     slow: Vec<SlowRequest>,
-    causes: BTreeMap<String, (Cause, BTreeSet<Cause>)>,
+    causes: BTreeMap<String, (Option<Cause>, BTreeSet<Cause>)>,
     dropped: u64,
 }
 
@@ -90,38 +115,27 @@ impl SlowRun {
     /// None where it is damaged.
     fn from_trace(times: &Histogram, trace: &GapTrace) -> Option<Self> {
         let events = trace.events.as_deref()?;
-        let count = events.time.len();
-        let is_whole = count == events.tracepoint.len()
-            && count == events.subject.len()
-            && events.time.is_sorted()
-            && trace.start.len() == trace.length.len()
-            && trace.span.get() > 0
-            && times.total() as usize >= trace.start.len();
-        if !is_whole {
+        if !is_whole(events) || trace.start.len() != trace.length.len() || trace.span.get() <= 0 {
             return None;
         }
-        let parts = Walk::parts(events, events.cpu?, trace.span.as_f64());
-        let mut causes: BTreeMap<String, (Cause, BTreeSet<Cause>)> = BTreeMap::new();
-        let request = |(start, length): (f64, f64)| {
-            let mut lost: BTreeMap<String, f64> = BTreeMap::new();
-            let first = parts.partition_point(|(_, from, own)| from + own <= start);
-            for (cause, from, own) in parts[first..].iter().take_while(|(_, from, _)| *from < start + length)
-            {
-                let overlap = (from + own).min(start + length) - from.max(start);
-                if !is_nobodys(cause) && overlap > 0.0 {
-                    let label = label(cause);
-                    let known =
-                        causes.entry(label.clone()).or_insert_with(|| (cause.clone(), BTreeSet::new()));
-                    known.1.insert(cause.clone());
-                    *lost.entry(label).or_default() += overlap;
-                }
+        let mut had: BTreeMap<String, Had> = BTreeMap::new();
+        for (cause, from, length) in Walk::parts(events, events.cpu?, trace.span.as_f64()) {
+            if !is_nobodys(&cause) {
+                had.entry(label(&cause)).or_default().add(cause, from, length);
             }
+        }
+        let request = |(start, length): (f64, f64)| {
+            let lost = had.iter().map(|(label, own)| (label, own.until(start + length) - own.until(start)));
+            let lost =
+                lost.filter(|(_, lost)| *lost > 0.0).map(|(label, lost)| (label.clone(), lost)).collect();
             SlowRequest { length, lost }
         };
         let columns = trace.start.iter().zip(&trace.length);
-        let slow = columns.map(|(start, length)| (start.as_f64(), length.as_f64())).map(request).collect();
-        let above = trace.threshold.as_f64();
-        Some(Self { requests: times.total() as usize, above, slow, causes, dropped: events.dropped })
+        let slow: Vec<SlowRequest> =
+            columns.map(|(start, length)| (start.as_f64(), length.as_f64())).map(request).collect();
+        let (above, requests) = (trace.threshold.as_f64(), (times.total() as usize).max(slow.len()));
+        let causes = had.into_iter().map(|(label, own)| (label, (own.cause, own.tasks))).collect();
+        Some(Self { requests, above, slow, causes, dropped: events.dropped })
     }
 }
 
@@ -136,7 +150,7 @@ fn label(cause: &Cause) -> String {
 fn joined(runs: Vec<SlowRun>) -> Slowest {
     let above = runs.iter().map(|run| run.above).fold(0.0, f64::max);
     let (requests, dropped) =
-        runs.iter().fold((0, 0), |sum, run| (sum.0 + run.requests, sum.1 + run.dropped));
+        runs.iter().fold((0, 0), |sum, run| (sum.0 + run.requests, run.dropped.saturating_add(sum.1)));
     let (mut slow, mut causes) = (Vec::new(), BTreeMap::new());
     for run in runs {
         slow.extend(run.slow.into_iter().filter(|request| request.length >= above));
@@ -148,8 +162,8 @@ fn joined(runs: Vec<SlowRun>) -> Slowest {
         WITHOUT.map(|q| quantile(&all, requests, above, q, CONFIDENCE))
     };
     let reason = |request: &SlowRequest| {
-        let most = request.lost.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-        (*most.1 > PART * request.length).then(|| most.0.clone())
+        let most = request.lost.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (most.1 > PART * request.length).then(|| most.0.clone())
     };
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for label in slow.iter().filter_map(reason) {
@@ -159,10 +173,12 @@ fn joined(runs: Vec<SlowRun>) -> Slowest {
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let explained: usize = counts.iter().map(|(_, count)| count).sum();
     let group = |(number, (label, count)): (usize, (String, usize))| {
-        let own = |request: &SlowRequest| request.lost.get(&label).copied().unwrap_or(0.0);
+        let own = |request: &SlowRequest| {
+            request.lost.iter().find(|(own, _)| *own == label).map_or(0.0, |(_, lost)| *lost)
+        };
         let (cause, tasks) = causes.get(&label)?;
         Some(SlowestGroup {
-            cause: cause.clone(),
+            cause: cause.clone()?,
             tasks: tasks.len(),
             count,
             longest: slow.iter().map(own).fold(0.0, f64::max),

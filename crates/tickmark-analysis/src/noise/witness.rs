@@ -1,6 +1,7 @@
 //! Who took the CPU: gaps of the loop beside which the kernel's tracepoints were recorded.
 
 use super::cause::Cause;
+use super::occupancy::is_whole;
 use super::slices::{Occurrence, Slices, Walk};
 use super::{LONGEST, over_time};
 use crate::sample::gaps_of;
@@ -46,6 +47,8 @@ pub struct Witness {
     pub events: (usize, u64),
     /// Tracepoints that the kernel refused.
     pub refused: Vec<String>,
+    /// True if threads have other numbers than those of this program's namespace of processes.
+    pub foreign: bool,
     /// What recording an event costs; none where it was not measured.
     pub event_cost: Option<RecordingCost>,
 }
@@ -173,8 +176,7 @@ impl Run {
     fn from_trace(trace: &GapTrace, cpu: u32, steal: Option<f64>) -> Option<Self> {
         let columns = gaps_of(trace)?;
         let events = trace.events.as_deref()?;
-        let known = events.time.len() == events.tracepoint.len() && events.time.len() == events.subject.len();
-        if !known || !events.time.is_sorted() || trace.span.get() <= 0 {
+        if !is_whole(events) || trace.span.get() <= 0 {
             return None;
         }
         let found = tick::trains(&columns.view());
@@ -252,7 +254,8 @@ fn joined(runs: Vec<Run>) -> Witness {
     let cost =
         RecordingCost::new(&runs.iter().filter_map(|run| run.events.cost.as_ref()).collect::<Vec<_>>());
     let (mut span, mut gaps, mut occurrences) = (0.0, Vec::new(), Vec::new());
-    let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0, Vec::new());
+    let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0u64, Vec::new());
+    let mut foreign = false;
     let (mut steal, mut management, mut outside_gaps, mut times) = (Some(0.0), Some(0), 0, Vec::new());
     for run in runs {
         for (parts, (start, length)) in run.slices.gaps.iter().zip(run.start.iter().zip(&run.length)) {
@@ -271,8 +274,9 @@ fn joined(runs: Vec<Run>) -> Witness {
         let origin = run.events.origin.as_f64();
         times.push([origin, origin + run.span]);
         kept += run.events.time.len();
-        dropped += run.events.dropped;
+        dropped = dropped.saturating_add(run.events.dropped);
         refused = run.events.refused;
+        foreign |= run.events.foreign;
         management = management.zip(run.events.management).map(|(all, own)| all + own);
         steal = steal.zip(run.steal).map(|(all, own)| all + own);
         span += run.span;
@@ -302,6 +306,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         over_time: over_time(span, lengths.into_iter()),
         events: (kept, dropped),
         refused,
+        foreign,
         event_cost: cost,
     }
 }

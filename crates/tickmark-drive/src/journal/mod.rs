@@ -3,6 +3,7 @@
 mod lock;
 pub(crate) mod restore;
 
+use crate::knob;
 use crate::{Error, setting_file, shell};
 use lock::{LONGEST, Lock, open_careful, own_folder};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,15 @@ pub enum Undo {
     Remove {
         /// The folder.
         path: PathBuf,
+    },
+    /// Let a thread use the CPUs that it could use.
+    Affinity {
+        /// Its number.
+        task: u32,
+        /// When it was started, in ticks since the boot.
+        started: u64,
+        /// Those CPUs.
+        cpus: Vec<u32>,
     },
 }
 
@@ -154,6 +164,7 @@ impl Undo {
         match self {
             Self::Write { path, value } => setting_file::put_back(path, value.bytes()),
             Self::Run { command } => shell::setting(command).map(drop),
+            Self::Affinity { task, started, cpus } => knob::move_back(*task, *started, cpus),
             Self::Remove { path } => {
                 // Processes of a run that was just ended may still be leaving.
                 for _ in 0..100 {
@@ -185,6 +196,7 @@ impl Undo {
         match self {
             Self::Write { path, .. } | Self::Remove { path } => path.display().to_string(),
             Self::Run { command } => format!("what `{command}` restores"),
+            Self::Affinity { task, .. } => format!("the CPUs of thread {task}"),
         }
     }
 
@@ -195,6 +207,7 @@ impl Undo {
                 format!("{} is {} again", path.display(), setting_file::value(value.bytes()))
             }
             Self::Run { command } => format!("ran `{command}`; what it did is not read back"),
+            Self::Affinity { task, .. } => format!("thread {task} may use its CPUs again, if it is there"),
             Self::Remove { path } => format!("removed {}", path.display()),
         }
     }
@@ -206,6 +219,7 @@ impl Undo {
                 path.starts_with("/sys") || path.starts_with("/proc")
             }
             Self::Run { .. } => false,
+            Self::Affinity { .. } => true,
         }
     }
 }

@@ -14,7 +14,8 @@ const NOT: &str = "not:";
 
 #[derive(Debug)]
 enum Whose {
-    Task(u32),
+    /// Its number, and when it was started: another one may have the number later.
+    Task(u32, u64),
     /// The file with its CPUs.
     Interrupt(PathBuf),
 }
@@ -31,7 +32,9 @@ impl Affinity {
         let task = number.parse().ok().filter(|task| *task > 0);
         let task =
             task.ok_or_else(|| Error::Usage(format!("affinity:{number}: give the number of a thread")))?;
-        let mut new = Self { whose: Whose::Task(task), first: Vec::new() };
+        let started =
+            started(task).ok_or_else(|| Error::Usage(format!("affinity:{task}: there is no such thread")))?;
+        let mut new = Self { whose: Whose::Task(task, started), first: Vec::new() };
         new.first = new.read()?;
         Ok(new)
     }
@@ -48,7 +51,7 @@ impl Affinity {
 
     fn read(&self) -> Result<Vec<u32>, Error> {
         match &self.whose {
-            Whose::Task(task) => {
+            Whose::Task(task, _) => {
                 limits::cpus_of(*task).map_err(|error| Error::Refused(format!("thread {task}: {error}")))
             }
             Whose::Interrupt(path) => {
@@ -80,6 +83,27 @@ impl Affinity {
     }
 }
 
+/// When a thread was started, in ticks since the boot (proc(5), field 22 of stat); none where there is none.
+fn started(task: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{task}/stat")).ok()?;
+    // Its name may have spaces and brackets.
+    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Lets a thread use these CPUs, if it is still the one that was started then.
+pub(crate) fn move_task(task: u32, start: u64, cpus: &[u32]) -> Result<(), Error> {
+    if started(task) != Some(start) {
+        return Err(Error::Refused(format!("thread {task} has ended")));
+    }
+    limits::pin_task(task, cpus)
+        .map_err(|error| Error::Refused(format!("thread {task} cannot be moved: {error}")))
+}
+
+/// The same where it may have ended: then there is nothing to be put back.
+pub(crate) fn move_back(task: u32, start: u64, cpus: &[u32]) -> Result<(), Error> {
+    if started(task) == Some(start) { move_task(task, start, cpus) } else { Ok(()) }
+}
+
 fn list(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
@@ -91,20 +115,16 @@ impl Knob for Affinity {
 
     fn targets(&self) -> Vec<String> {
         vec![match &self.whose {
-            Whose::Task(task) => format!("affinity of thread {task}"),
+            Whose::Task(task, _) => format!("affinity of thread {task}"),
             Whose::Interrupt(path) => path.display().to_string(),
         }]
     }
 
     fn undo(&self) -> Result<Vec<Undo>, Error> {
         Ok(vec![match &self.whose {
-            // One that has ended has nothing to be put back.
-            Whose::Task(task) => Undo::Run {
-                command: format!(
-                    "if kill -0 {task} 2>/dev/null; then taskset -pc {} {task} >/dev/null; fi",
-                    list(&self.first)
-                ),
-            },
+            Whose::Task(task, started) => {
+                Undo::Affinity { task: *task, started: *started, cpus: self.first.clone() }
+            }
             Whose::Interrupt(path) => Undo::Write { path: path.clone(), value: bytes(path)?.into() },
         }])
     }
@@ -116,8 +136,7 @@ impl Knob for Affinity {
     fn set(&self, _: usize, setting: &str) -> Result<(), Error> {
         let cpus = self.resolve(setting)?;
         match &self.whose {
-            Whose::Task(task) => limits::pin_task(*task, &cpus)
-                .map_err(|error| Error::Refused(format!("thread {task} cannot be moved: {error}"))),
+            Whose::Task(task, started) => move_task(*task, *started, &cpus),
             Whose::Interrupt(path) => setting_file::write(path, list(&cpus).as_bytes()),
         }
     }
@@ -153,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_setting_is_a_list_of_cpus() {
-        let own = |first: &[u32]| Affinity { whose: Whose::Task(1), first: first.to_vec() };
+        let own = |first: &[u32]| Affinity { whose: Whose::Task(1, 0), first: first.to_vec() };
         assert_eq!(own(&[0, 1, 4]).resolve("not:1").unwrap(), [0, 4]);
         assert_eq!(own(&[0, 1]).resolve("now").unwrap(), [0, 1]);
         assert!(own(&[0]).resolve("never").unwrap_err().to_string().contains("not:N"));

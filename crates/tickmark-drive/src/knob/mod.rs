@@ -16,6 +16,7 @@ use crate::Error;
 use crate::journal::Undo;
 use crate::lab::BootTarget;
 use affinity::Affinity;
+pub(crate) use affinity::move_back;
 use file::Kernel;
 pub(crate) use process::set_slack;
 use process::{Cpu, Policy, Send, Slack};
@@ -120,9 +121,9 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
         "cpu" => Box::new(Cpu),
         "send" => Box::new(Send),
         "quota" => Box::new(Quota::new()?),
-        _ if name.starts_with("affinity:") => Box::new(Affinity::task(&name["affinity:".len()..])?),
-        _ if name.starts_with("irq:") => Box::new(Affinity::interrupt(&name["irq:".len()..])?),
         _ => match name.strip_prefix("sysctl:") {
+            None if let Some(task) = name.strip_prefix("affinity:") => Box::new(Affinity::task(task)?),
+            None if let Some(number) = name.strip_prefix("irq:") => Box::new(Affinity::interrupt(number)?),
             // As sysctl(8) has it: dots are slashes.
             Some(variable) => Box::new(Kernel::at(&Path::new("/proc/sys").join(variable.replace('.', "/")))?),
             None if name.starts_with('/') => Box::new(Kernel::at(name.as_ref())?),

@@ -20,12 +20,12 @@ pub(super) fn measure(
     let watch = Watch::begin(params, budget)?;
     let begun = recorder.begin();
     let carried = begun.is_ok().then(|| subject.watch(params, budget.time));
-    let traces = recorder.end();
+    let ended = recorder.end();
     watch.end();
-    begun?;
+    begun.and(ended)?;
     let [took, _] = carried.transpose()?.unwrap_or_default();
     sink.observe(Part::Whole, single_observation(took), Vec::new());
-    for trace in traces? {
+    for trace in recorder.traces()? {
         sink.take(1, Part::Whole, Observations::Gaps(trace), Vec::new());
     }
     Ok(())

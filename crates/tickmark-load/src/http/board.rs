@@ -201,12 +201,12 @@ impl BoardReading {
         all.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// The slowest requests that began and ended between two times, in the order of time: when each began, and how long it took.
+    /// The slowest requests that ended between two times, in the order of their beginnings: when each began, and how long it took.
     #[cfg(feature = "whole")]
     pub(super) fn kept(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let one = |place: usize| (self.0[SLOWEST + 2 * place], self.0[SLOWEST + 2 * place + 1]);
         let mut all: Vec<(u64, u64)> = (0..Board::KEPT).map(one).collect();
-        all.retain(|(begun, length)| *begun >= from && begun + length <= to);
+        all.retain(|(begun, length)| (from..=to).contains(&(begun + length)));
         all.sort_unstable();
         all
     }

@@ -10,10 +10,12 @@ use tickmark_probe::sys::limits;
 use tickmark_probe::sys::tracepoints::Recorder;
 use tickmark_probe::{Params, ProbeError};
 use tickmark_timer::monotonic_ns;
-use tickmark_wire::{GapTrace, KernelEvents, Nanos, Observations, Part, names};
+use tickmark_wire::{EventSubject, GapTrace, KernelEvents, Nanos, Observations, Part, names};
 
 /// Events of so long a time have room, or as many as may be kept.
 const TIME: Nanos = Nanos::from_millis(8_000);
+/// A run is no longer, in ns, as a busy server has some 100,000 events a second.
+const LONGEST: u64 = 2_500_000_000;
 
 /// The slowest requests of a client: how long each took, and its place on the board, the fastest of them first.
 pub(in crate::http) struct Slowest(BinaryHeap<Reverse<(u64, usize)>>);
@@ -42,14 +44,13 @@ pub(in crate::http) fn measure(
 ) -> Result<(), ProbeError> {
     let (cpu, board) = (place(load, params)?, &load.board);
     warm(board, budget)?;
-    let mut parties = load.server.processes();
-    parties.push(load.client.pid());
+    let mut parties = parties(load);
     let mut recorder = Recorder::open(&[cpu], TIME)?;
     limits::pin(&params.allowed)?;
     recorder.begin()?;
-    let (before, begun) = (board.read(), monotonic_ns());
-    let windows = look(board, begun, budget.time.get() as u64);
-    let traces = recorder.end()?;
+    let (begun, before) = (monotonic_ns(), board.read());
+    let windows = look(board, begun, (budget.time.get() as u64).min(LONGEST));
+    recorder.end()?;
     let (after, end) = (board.read(), monotonic_ns());
     board.drain();
     drained(board, rest(budget) / super::WINDOW);
@@ -58,13 +59,30 @@ pub(in crate::http) fn measure(
     let Some(times) = after.times(&before, Times::Service) else {
         return Err(ProbeError::Other("no transaction succeeded".to_owned()));
     };
+    // Those that came meanwhile, too.
+    parties.extend(self::parties(load));
     sink.observe(Part::Whole, Observations::Windows(windows), Vec::new());
     sink.take(1, Part::Whole, Observations::Histogram(times), Vec::new());
-    for trace in traces {
+    for trace in recorder.traces()? {
+        if trace.events.as_ref().is_some_and(|events| events.foreign) {
+            let why = "the kernel's records have other numbers of processes than this namespace: who is the server is not known";
+            return Err(ProbeError::Other(why.to_owned()));
+        }
         let trace = of_requests(trace, &after.kept(begun, end), &parties);
         sink.take(2, Part::Whole, Observations::Gaps(trace), Vec::new());
     }
     Ok(())
+}
+
+/// The server and its client: numbers of their processes with their names.
+fn parties(load: &Load) -> Vec<(u32, String)> {
+    let mut all = load.server.processes();
+    all.push(load.client.pid());
+    let name = |pid: u32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        (pid, name.trim_end().to_owned())
+    };
+    all.into_iter().map(name).collect()
 }
 
 /// The CPU of the server, where that is one.
@@ -80,12 +98,16 @@ fn place(load: &Load, params: &Params) -> Result<u32, ProbeError> {
     }
 }
 
-/// The requests on the axis of the events; the server and its client are nobody who disturbs.
-fn of_requests(trace: GapTrace, requests: &[(u64, u64)], parties: &[u32]) -> GapTrace {
+/// The requests on the axis of the events; the server and its client, and what is called as they are, are nobody who disturbs.
+fn of_requests(trace: GapTrace, requests: &[(u64, u64)], parties: &[(u32, String)]) -> GapTrace {
     let Some(events) = trace.events else { return trace };
     let KernelEvents { origin, mut subjects, .. } = *events;
-    let is_party = |number: Option<u32>| number.is_some_and(|number| parties.contains(&number));
-    for subject in subjects.iter_mut().filter(|subject| is_party(subject.id) || is_party(subject.process)) {
+    let is_party = |subject: &EventSubject| {
+        let numbers = [subject.id, subject.process];
+        subject.id.is_some()
+            && parties.iter().any(|(pid, name)| numbers.contains(&Some(*pid)) || subject.name == *name)
+    };
+    for subject in subjects.iter_mut().filter(|subject| is_party(subject)) {
         names::INSTRUMENT.clone_into(&mut subject.name);
     }
     let start = requests.iter().map(|(begun, _)| Nanos::new(*begun as i64 - origin.get())).collect();

@@ -24,16 +24,18 @@ pub(super) struct Occupants {
     /// When it was switched on, while it is; and when it is again.
     since: Option<u64>,
     next: u64,
+    /// Events that the kernel had counted when the last part was over.
+    counted: u64,
 }
 
 impl Occupants {
     /// Of the CPU of this thread, one of so many.
     pub(super) fn open(cpu: u32, cpus: usize) -> Result<Self, CallError> {
         read_functions();
-        let events = Tracepoints::open(cpu, ROOM, libc::CLOCK_MONOTONIC)?;
+        let events = Tracepoints::open_for(cpu, ROOM, libc::CLOCK_MONOTONIC, false)?;
         let most = EVENTS / cpus.max(1) as f64;
         // So short a part that the first one is no burden, whatever the CPU does.
-        Ok(Self { cpu, events, most, part: LONGEST / 20.0, since: None, next: 0 })
+        Ok(Self { cpu, events, most, part: LONGEST / 20.0, since: None, next: 0, counted: 0 })
     }
 
     /// At the end of a look, at `now` of CLOCK_MONOTONIC: what was recorded, where a part is over.
@@ -53,7 +55,10 @@ impl Occupants {
         let mut subjects = Subjects::default();
         let mut batch = self.events.drain(&mut subjects, |stamp| Nanos::new(stamp - since as i64));
         batch.place_unseen_switches();
-        let dropped = batch.lost();
+        // The kernel tells of what had no room with the next record that has.
+        let counted = self.events.counted().ok()?;
+        let dropped = (counted - self.counted).saturating_sub(batch.read());
+        self.counted = counted;
         let events = self.events.columns(subjects, [batch]);
         self.part = part(self.most, events.time.len() as u64 + dropped, now - since);
         let span = Nanos::new((now - since) as i64);

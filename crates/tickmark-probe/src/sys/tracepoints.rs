@@ -36,6 +36,11 @@ const MOST: usize = 1 << 26;
 const PART: u64 = 64;
 const LEAST: usize = 1 << 17;
 
+/// CPUs up to which each one's recorder without a loop has the wake-ups by all others.
+const FEW: u32 = 16;
+/// There is no room for another event.
+const EXHAUSTED: [i32; 3] = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+
 /// A tracepoint that is open.
 #[derive(Debug)]
 struct Opened {
@@ -50,6 +55,8 @@ pub struct Tracepoints {
     cpu: u32,
     thread: u32,
     clock: libc::clockid_t,
+    /// Whether this thread is a loop that has the CPU where nothing else does.
+    has_loop: bool,
     opened: Vec<Opened>,
     ring: Ring,
     /// Wake-ups by other CPUs: which, the event, its records.
@@ -83,6 +90,16 @@ impl Tracepoints {
     /// # Errors
     /// EPERM or EACCES without root (CAP_PERFMON, perf_event_paranoid above -1), ENODEV or ENOENT without tracepoints.
     pub fn open(cpu: u32, time: Nanos, clock: libc::clockid_t) -> Result<Self, CallError> {
+        Self::open_for(cpu, time, clock, true)
+    }
+
+    /// The same where no loop has the CPU: this thread is a task as any other.
+    pub(crate) fn open_for(
+        cpu: u32,
+        time: Nanos,
+        clock: libc::clockid_t,
+        has_loop: bool,
+    ) -> Result<Self, CallError> {
         let tracefs = Tracefs::open("events")?;
         let wanted = A_SECOND * (time.get() as usize / 1_000_000_000 + 1);
         let size = wanted.next_power_of_two().min(share_of_memory()).clamp(LEAST, MOST);
@@ -108,6 +125,7 @@ impl Tracepoints {
             cpu,
             thread: own_thread(),
             clock,
+            has_loop,
             opened: vec![Opened { id: perf::id(&first)?, event: first, kind: waking }],
             ring,
             elsewhere: Vec::new(),
@@ -130,10 +148,14 @@ impl Tracepoints {
                 Ok(opened) => all.opened.push(opened),
                 // What this kernel does not have is not missing.
                 Err(CallError { errno: libc::ENOENT, .. }) => {}
+                Err(error) if EXHAUSTED.contains(&error.errno) => return Err(error),
                 Err(error) => all.refused.push(format!("{name}: {error}")),
             }
         }
-        all.open_elsewhere(&request(all.opened[0].kind.number))?;
+        // On machines with many CPUs these would be too many: there, wakers on other CPUs have no name.
+        if has_loop || cpus() <= FEW {
+            all.open_elsewhere(&request(all.opened[0].kind.number))?;
+        }
         Ok(all)
     }
 
@@ -156,8 +178,12 @@ impl Tracepoints {
     fn open_elsewhere(&mut self, request: &EventRequest) -> Result<(), CallError> {
         let cpus = cpus();
         for other in (0..cpus).filter(|other| *other != self.cpu) {
-            // One that is offline wakes nobody.
-            let Ok(event) = request.open(-1, other as i32) else { continue };
+            let event = match request.open(-1, other as i32) {
+                Ok(event) => event,
+                Err(error) if EXHAUSTED.contains(&error.errno) => return Err(error),
+                // One that is offline wakes nobody.
+                Err(_) => continue,
+            };
             perf::filter(&event, &format!("target_cpu == {}", self.cpu))?;
             let ring = map(&event, (ELSEWHERE / cpus as usize).min(LEAST))?;
             self.elsewhere.push((other, event, ring));
@@ -210,6 +236,14 @@ impl Tracepoints {
         let own = self.opened.iter().map(|opened| &opened.event);
         let elsewhere = self.elsewhere.iter().map(|(_, event, _)| event);
         own.chain(elsewhere).try_for_each(|event| perf::switch(event, request))
+    }
+
+    /// Events that the kernel has counted so far: written or not.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn counted(&self) -> Result<u64, CallError> {
+        self.opened.iter().map(|opened| perf::value(&opened.event)).sum()
     }
 
     /// The clock of the events: its reading now, in ns.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use tickmark_analysis::changes::{Level, Series};
 use tickmark_analysis::comparison::Difference;
 use tickmark_analysis::report::Unit;
+use tickmark_stats::change::Kind;
 use tickmark_wire::Better;
 
 json_object! {
@@ -28,6 +29,12 @@ json_object! {
         first: Option<PointPage> = PointPage::at(series, 0),
         /// False where there are too few to find a change.
         enough: bool = series.enough(),
+        /// How much a recording resembles the one before: a correlation.
+        resemblance: f64 = series.resemblance,
+        /// True if they resemble each other so much that no change could be told from a wave.
+        unknowable: bool = series.unknowable,
+        /// Recordings far from their level.
+        outliers: Vec<PointPage> = series.outliers.iter().filter_map(|at| PointPage::at(series, *at)).collect(),
         changes: Vec<LevelPage> = series.levels.iter().map(|own| LevelPage::new(series, own)).collect(),
     }
 
@@ -38,12 +45,22 @@ json_object! {
     }
 
     struct LevelPage(series: &Series, level: &Level) {
+        /// `level` or `spread`.
+        what: &'static str = match level.change.kind {
+            Kind::Level => "level",
+            Kind::Spread => "spread",
+        },
         /// The first recording of the new level.
         from: Option<PointPage> = PointPage::at(series, level.change.at),
+        /// The first and the last one with which it may have begun instead (95 %).
+        between: [Option<PointPage>; 2] = [PointPage::at(series, level.change.between.0), PointPage::at(series, level.change.between.1)],
         before: f64 = level.change.before,
         after: f64 = level.change.after,
         /// None from 0.
         ratio: Option<f64> = super::finite(level.change.after / level.change.before),
+        /// Limits of the difference of both levels (95 %).
+        size: [f64; 2] = [level.change.size.0, level.change.size.1],
+        /// The chance that a series of this length without a change shows one as clear.
         p: f64 = level.change.p,
         /// Facts that changed with it.
         environment: Vec<FactChange> = level.differences.iter().map(FactChange::new).collect(),

@@ -100,7 +100,7 @@ json_object! {
         left: f64 = of.left,
         /// Of which it is not known who had it.
         unknown: f64 = of.unknown,
-        takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of.span, of.event_cost)).collect(),
+        takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of.known(), of.event_cost)).collect(),
         events: usize = of.events.0,
         events_dropped: u64 = of.events.1,
         /// Tracepoints that the kernel refused.

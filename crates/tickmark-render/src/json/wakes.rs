@@ -69,7 +69,7 @@ json_object! {
         /// The latest first.
         latest: Vec<LateWakePage> = of.latest.iter().map(LateWakePage::new).collect(),
         /// Late ones without a chain.
-        unknown: usize = of.unknown,
+        unknown: usize = of.unknown.len(),
         events_dropped: u64 = of.dropped,
     }
 

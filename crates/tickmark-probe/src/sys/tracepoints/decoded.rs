@@ -1,8 +1,8 @@
 //! Records of tracepoints as columns.
 
+use super::Tracepoints;
 use super::kinds::{Kind, Subject};
 use super::symbols::symbols;
-use super::{Tracepoints, perf};
 use crate::sys::perf::{RECORD_LOST, RECORD_SAMPLE, word};
 use crate::sys::tracefs::Field;
 use std::collections::BTreeMap;
@@ -202,6 +202,12 @@ impl Batch {
         self.lost
     }
 
+    /// Records of the CPU that were read.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.read
+    }
+
     /// Forgets all.
     pub fn forget(&mut self) {
         self.events.clear();
@@ -210,10 +216,16 @@ impl Batch {
 
     /// Puts switches from idle that were not recorded where their task was woken, as far as that is known, else at its first record.
     pub fn place_unseen_switches(&mut self) {
+        let mut wakings: BTreeMap<u32, Vec<Nanos>> = BTreeMap::new();
+        for (time, _, task, _) in &self.wakings {
+            wakings.entry(*task).or_default().push(*time);
+        }
+        wakings.values_mut().for_each(|times| times.sort_unstable());
         for event in &mut self.events {
             let Some(shown) = event.shown else { continue };
-            let own = self.wakings.iter().filter(|waking| waking.2 == event.subject);
-            let woken = own.map(|waking| waking.0).filter(|woken| (event.time..=shown).contains(woken)).max();
+            let own = wakings.get(&event.subject).map_or(&[][..], Vec::as_slice);
+            let before = own.partition_point(|woken| *woken <= shown);
+            let woken = before.checked_sub(1).map(|at| own[at]).filter(|woken| *woken >= event.time);
             event.time = woken.unwrap_or(shown);
         }
         self.events.sort_by_key(|event| event.time);
@@ -238,6 +250,7 @@ impl Tracepoints {
         let (opened, cpu, mut batch) = (&self.opened, self.cpu, Batch::default());
         let Batch { events, wakings, read, lost, switch: own_switch } = &mut batch;
         let switch = opened.iter().position(|opened| opened.kind.name == SWITCH).unwrap_or(0);
+        let is_loop = |thread: u32| self.has_loop && thread == self.thread;
         let mut current = self.thread;
         *own_switch = switch as u32;
         self.ring.take(&mut |record, body| {
@@ -253,8 +266,8 @@ impl Tracepoints {
             let thread = raw.thread();
             // What had the CPU before the first record, or since it was seen idle.
             let missed = match events.last() {
-                Some(last) if current == IDLE && ![IDLE, self.thread].contains(&thread) => Some(last.time),
-                None if thread != self.thread => Some(axis(raw.time)),
+                Some(last) if current == IDLE && thread != IDLE && !is_loop(thread) => Some(last.time),
+                None if !is_loop(thread) => Some(axis(raw.time)),
                 _ => None,
             };
             if let Some(time) = missed {
@@ -309,6 +322,11 @@ impl Tracepoints {
         batch
     }
 
+    /// True if records have numbers of another namespace of processes than ours.
+    fn is_elsewhere(&self) -> bool {
+        self.thread != super::own_thread()
+    }
+
     /// Takes the records since the last time and forgets them; how many the kernel could not write.
     pub fn discard(&mut self) -> u64 {
         let mut lost = 0;
@@ -331,8 +349,7 @@ impl Tracepoints {
         let mut subjects = Subjects::default();
         let mut batch = self.drain(&mut subjects, axis);
         batch.place_unseen_switches();
-        let values = self.opened.iter().map(|opened| perf::value(&opened.event));
-        let dropped = values.sum::<Result<u64, _>>()?.saturating_sub(batch.read);
+        let dropped = self.counted()?.saturating_sub(batch.read);
         Ok(KernelEvents { dropped, ..self.columns(subjects, [batch]) })
     }
 
@@ -355,7 +372,8 @@ impl Tracepoints {
         KernelEvents {
             tracepoints: self.opened.iter().map(|opened| opened.kind.name.clone()).collect(),
             // Records have numbers of the first namespace of processes, /proc those of ours.
-            subjects: subjects.finish(self.thread == super::own_thread()),
+            subjects: subjects.finish(!self.is_elsewhere()),
+            foreign: self.is_elsewhere(),
             refused: self.refused.clone(),
             thread: self.thread,
             lasted: lasted.collect(),

@@ -5,6 +5,7 @@ use crate::command::run::{measured_one, saved};
 use crate::error::{Code, Error};
 use tickmark_analysis::bill;
 use tickmark_drive::plan;
+use tickmark_probe::sys::limits::allowed_cpus;
 use tickmark_probe::sys::tracepoints;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Offer};
@@ -20,7 +21,8 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
     if let Some(name) = options.command.first() {
         crate::command::program::find(name)?;
     }
-    let may_record = tracepoints::available(0).is_ok();
+    let may_record =
+        allowed_cpus().is_ok_and(|cpus| cpus.first().is_some_and(|cpu| tracepoints::available(*cpu).is_ok()));
     let ways = ["yes", "no", RECORDED].into_iter().filter(|watch| *watch != RECORDED || may_record);
     let offers = ways.map(|watch| offer(options, watch)).collect::<Result<Vec<_>, _>>()?;
     let settings = (&options.settings).into();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tickmark_analysis::capacity;
 use tickmark_analysis::http::{self, Load};
 use tickmark_drive::plan;
-use tickmark_probe::sys::limits::allowed_cpus;
+use tickmark_probe::sys::limits::{self, allowed_cpus};
 use tickmark_probe::sys::tracepoints;
 use tickmark_probe::sys::usage::CpuClock;
 use tickmark_render::json::Page;
@@ -130,7 +130,11 @@ const RECORDED: &str = "recorded";
 fn recorded(options: &Http, whose: &[(&'static str, String)]) -> Result<Option<Offer>, Error> {
     let is_elsewhere = options.peer.is_some() || (options.url.is_some() && options.pid.is_none());
     let is_counted = options.count_only || options.find_capacity.is_some();
-    if is_elsewhere || is_counted || tracepoints::available(0).is_err() {
+    let cpus = options.pid.map_or_else(allowed_cpus, limits::cpus_of).unwrap_or_default();
+    // Of a server that may use several CPUs nobody knows which it waited for.
+    let is_anywhere = options.pid.is_some() && cpus.len() != 1;
+    let may_record = || cpus.first().is_some_and(|cpu| tracepoints::available(*cpu).is_ok());
+    if is_elsewhere || is_counted || is_anywhere || !may_record() {
         return Ok(None);
     }
     let first = offers(options, whose)?.into_iter().next();

@@ -17,7 +17,7 @@ const TELLING: [usize; 12] = [0, 6, 1, 7, 10, 8, 5, 4, 3, 9, 2, 11];
 /// Columns that bars have at most.
 const BARS: u16 = 120;
 /// Where nothing is known of who had a CPU.
-const UNKNOWN: &str = "as root, of at most 8 CPUs (--cpu)";
+const UNKNOWN: &str = "not recorded: needs root, and at most 8 CPUs (--cpu)";
 /// From this wake-up latency on a CPU is marked, in ns.
 const MARKED: f64 = 1e6;
 
