@@ -220,6 +220,7 @@ fn due(params: &Params) -> Option<Due> {
 struct Load {
     server: Served,
     /// CPU of our own server.
+    #[cfg_attr(not(feature = "whole"), expect(dead_code, reason = "no load is recorded"))]
     place: u32,
     board: Board,
     client: Peer,

@@ -15,9 +15,10 @@ pub const LEAST_LEVEL: f64 = 1e-4;
 /// Of the level so much is for new levels and for new spreads; the rest is kept for what the noise model does not know.
 const LEVELS: f64 = 0.6;
 const SPREADS: f64 = 0.15;
-/// Independent values that the values are worth, n (1 - r) / (1 + r): of fewer nothing is claimed.
+/// Independent values that the values are worth, n (1 - r) / (1 + r): of fewer, only what is so much rarer is claimed.
 const WORTH: f64 = 16.0;
-/// Fewer values are judged all the same, if they do not resemble each other.
+const RARER: f64 = 5.0;
+/// Fewer values are judged as they are, if they do not resemble each other.
 const FEW: f64 = 0.1;
 /// A place is possible if twice the log likelihood is less than this below the best (the 95th percentile of Hansen, Sample splitting and
 /// threshold estimation, 2000).
@@ -78,12 +79,11 @@ pub fn find(values: &[f64], level: f64) -> Found {
     let r = best.resemblance;
     found.resemblance = r;
     let worth = values.len() as f64 * (1.0 - r) / (1.0 + r);
-    found.unknowable = worth < WORTH && r > FEW;
+    let is_wave = worth < WORTH && r > FEW;
+    let level = if is_wave { level / RARER } else { level };
     let mut random = StdRng::seed_from_u64(1);
     let mut places = Vec::new();
-    if !found.unknowable {
-        search(values, 0, LEVELS * level, &mut random, &mut places);
-    }
+    search(values, 0, LEVELS * level, &mut random, &mut places);
     places.sort_by_key(|place| place.at);
     let mut ends: Vec<usize> = places.iter().map(|place| place.at).chain([0, values.len()]).collect();
     ends.sort_unstable();
@@ -93,9 +93,8 @@ pub fn find(values: &[f64], level: f64) -> Found {
         apart.extend(values[pair[0]..pair[1]].iter().map(|value| (value - middle).abs()));
     }
     found.outliers = outliers(&apart);
-    if !found.unknowable {
-        places.extend(spread(&apart, SPREADS * level, &mut random));
-    }
+    places.extend(spread(&apart, SPREADS * level, &mut random));
+    found.unknowable = is_wave && places.is_empty();
     places.sort_by_key(|place| place.at);
     found.changes = described(values, &places);
     found

@@ -240,7 +240,7 @@ mod tests {
         counts[Histogram::place(7, 200_000)] = 298;
         counts[Histogram::place(7, 1_000_000)] = 1;
         counts[Histogram::place(7, 2_500_000)] = 1;
-        let times = Histogram::of_counts(7, counts.into_iter());
+        let times = Histogram::of_counts(7, counts);
         let slowest = joined(vec![SlowRun::from_trace(&times, &trace).unwrap()]);
         assert_eq!((slowest.requests, slowest.kept, slowest.unexplained), (300, 300, 298));
         let [group] = &slowest.groups[..] else { panic!("{slowest:?}") };

@@ -3,6 +3,7 @@
 
 pub(crate) mod aa;
 pub(crate) mod catalogue;
+pub(crate) mod changes;
 mod claims;
 pub(crate) mod culprits;
 pub(crate) mod history;

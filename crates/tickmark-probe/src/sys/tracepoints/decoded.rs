@@ -113,6 +113,14 @@ impl Subjects {
         })
     }
 
+    /// The task of a wake-up by another CPU: it may be older than what this CPU has said of it.
+    fn woken(&mut self, kind: &Kind, raw: &Raw<'_>) -> Option<u32> {
+        match kind.subject {
+            Subject::Task(name, id) => Some(self.add(Key::Task(raw.number(id)? as u32), || raw.text(name))),
+            _ => None,
+        }
+    }
+
     /// A task is called so now: it may have executed a program since it was named.
     fn rename(&mut self, task: u32, name: String) {
         if let Some(index) = self.index.get(&Key::Task(task)) {
@@ -245,7 +253,8 @@ impl Batch {
 impl Tracepoints {
     /// Takes the records since the last time, which this thread begins and ends on the CPU, their times by `axis` in those of the loop,
     /// ascending. Some kernels record nothing while their CPU is idle, nor the switch to what comes next: a task that is found on a CPU that
-    /// was last seen idle has had it since then, and the task of the first record from there on.
+    /// was last seen idle has had it since then, and the task of the first record from there on. Rarely a switch is not recorded at all: the
+    /// next interrupt says who has the CPU, and is taken to have had it since the last event.
     pub fn drain(&mut self, subjects: &mut Subjects, axis: impl Fn(i64) -> Nanos) -> Batch {
         let (opened, cpu, mut batch) = (&self.opened, self.cpu, Batch::default());
         let Batch { events, wakings, read, lost, switch: own_switch } = &mut batch;
@@ -266,11 +275,15 @@ impl Tracepoints {
             let thread = raw.thread();
             // What had the CPU before the first record, or since it was seen idle.
             let missed = match events.last() {
-                Some(last) if current == IDLE && thread != IDLE && !is_loop(thread) => Some(last.time),
-                None if !is_loop(thread) => Some(axis(raw.time)),
+                Some(last) if current == IDLE && thread != IDLE && !is_loop(thread) => {
+                    Some((last.time, Some(axis(raw.time))))
+                }
+                // Else it would have been seen in the task that had the CPU: no interrupt comes in the midst of a switch.
+                Some(last) if current != thread && kind.is_interrupt() => Some((last.time, None)),
+                None if !is_loop(thread) => Some((axis(raw.time), None)),
                 _ => None,
             };
-            if let Some(time) = missed {
+            if let Some((time, shown)) = missed {
                 let subject = subjects.thread(&raw);
                 events.push(Occurred {
                     time,
@@ -278,13 +291,14 @@ impl Tracepoints {
                     subject,
                     lasted: None,
                     armed_by: None,
-                    shown: Some(axis(raw.time)),
+                    shown,
                 });
             }
             if let Some((name, id)) = kind.previous {
                 subjects.rename(raw.number(id).unwrap_or(0) as u32, raw.text(name));
             }
-            current = kind.next(&raw).unwrap_or(thread);
+            let shown = missed.map(|_| thread);
+            current = kind.next(&raw).or(shown).unwrap_or(current);
             if at == 0 {
                 wakings.push((axis(raw.time), cpu, subject, subjects.thread(&raw)));
                 return;
@@ -313,7 +327,7 @@ impl Tracepoints {
                 }
                 let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
                 let Some(raw) = raw else { return };
-                let Some(subject) = subjects.intern(&opened[0].kind, &raw) else { return };
+                let Some(subject) = subjects.woken(&opened[0].kind, &raw) else { return };
                 wakings.push((axis(raw.time), *cpu, subject, subjects.thread(&raw)));
             });
         }

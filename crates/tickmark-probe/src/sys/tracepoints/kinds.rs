@@ -122,6 +122,12 @@ impl Kind {
         }
     }
 
+    /// Whether it is the beginning of an interrupt.
+    pub(super) fn is_interrupt(&self) -> bool {
+        let is_local = self.name.starts_with(LOCAL) && self.name.ends_with("_entry");
+        is_local || matches!(self.name.as_str(), "irq/irq_handler_entry" | "ipi/ipi_entry")
+    }
+
     /// Whether it is a timer that is set.
     pub(super) fn is_start(&self) -> bool {
         STARTS.contains(&self.name.as_str())

@@ -2,7 +2,8 @@
 
 use super::Tracepoints;
 use crate::sys::{CallError, clock, limits};
-use tickmark_wire::{EventCost, GapTrace, KernelEvents, Nanos};
+use std::collections::BTreeMap;
+use tickmark_wire::{EventCost, EventSubject, GapTrace, KernelEvents, Nanos};
 
 /// Records of some CPUs at the same time.
 #[derive(Debug)]
@@ -73,6 +74,71 @@ impl Recorder {
             let events = KernelEvents { cpu: Some(cpu), clock, origin, cost, ..events };
             Ok(GapTrace { span, events: Some(Box::new(events)), ..GapTrace::default() })
         };
-        self.all.into_iter().map(one).collect()
+        let mut traces: Vec<GapTrace> = self.all.into_iter().map(one).collect::<Result<_, CallError>>()?;
+        name_alike(traces.iter_mut().filter_map(|trace| trace.events.as_deref_mut()).collect());
+        Ok(traces)
+    }
+}
+
+/// Gives a task the same name on each CPU, the last one: it may have left one before it executed a program on another.
+fn name_alike(mut all: Vec<&mut KernelEvents>) {
+    let mut latest: BTreeMap<u32, (Nanos, String)> = BTreeMap::new();
+    for events in &all {
+        for (subject, time) in tasks(events) {
+            let Some(EventSubject { id: Some(id), name, .. }) = events.subjects.get(subject as usize) else {
+                continue;
+            };
+            let known = latest.entry(*id).or_insert_with(|| (time, name.clone()));
+            if known.0 <= time && !name.is_empty() {
+                *known = (time, name.clone());
+            }
+        }
+    }
+    for events in &mut all {
+        let own: Vec<u32> = tasks(events).into_keys().collect();
+        for subject in own {
+            let subject = &mut events.subjects[subject as usize];
+            if let Some((_, name)) = subject.id.and_then(|id| latest.get(&id)) {
+                subject.name.clone_from(name);
+            }
+        }
+    }
+}
+
+/// Subjects that are tasks, and when each was switched to or named for the last time.
+fn tasks(events: &KernelEvents) -> BTreeMap<u32, Nanos> {
+    let is_task = |tracepoint: u32| {
+        let name = events.tracepoints.get(tracepoint as usize).map(String::as_str);
+        matches!(name, Some("sched/sched_switch" | "task/task_rename"))
+    };
+    let columns = events.tracepoint.iter().zip(&events.subject).zip(&events.time);
+    columns
+        .filter(|((tracepoint, _), _)| is_task(**tracepoint))
+        .map(|((_, subject), time)| (*subject, *time))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_has_its_last_name_on_every_cpu() {
+        let on = |name: &str, time: i64| KernelEvents {
+            tracepoints: vec!["sched/sched_switch".to_owned(), "irq/irq_handler_entry".to_owned()],
+            subjects: vec![
+                EventSubject { name: name.to_owned(), id: Some(7), ..EventSubject::default() },
+                EventSubject { name: "disk".to_owned(), id: Some(7), ..EventSubject::default() },
+            ],
+            time: vec![Nanos::new(time); 2],
+            tracepoint: vec![0, 1],
+            subject: vec![0, 1],
+            ..KernelEvents::default()
+        };
+        let (mut first, mut second) = (on("sh", 10), on("tar", 20));
+        name_alike(vec![&mut first, &mut second]);
+        let names =
+            |events: &KernelEvents| events.subjects.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+        assert_eq!((names(&first), names(&second)), (names(&on("tar", 0)), names(&on("tar", 0))));
     }
 }
