@@ -82,8 +82,7 @@ const RECORDED: &[Also] = &[
     of!(".slowest", "the slowest, with the kernel's events", Time, Neither),
 ];
 /// Those without latency, and those without a rate.
-const COUNTED: usize = 14;
-const CLOSED: usize = 15;
+const LENGTHS: [usize; 2] = [14, 15];
 
 pub(super) static PROBES: &[Probe] = &[Probe {
     spec: Spec {
@@ -150,8 +149,8 @@ pub(super) static PROBES: &[Probe] = &[Probe {
         tune: |spec, arguments| {
             let is = |name: &str, value: &str| arguments.get(name).is_some_and(|given| given == value);
             let count = match () {
-                () if is("latency", "no") => COUNTED,
-                () if is("pace", "closed") => CLOSED,
+                () if is("latency", "no") => LENGTHS[0],
+                () if is("pace", "closed") => LENGTHS[1],
                 () => ALSO.len(),
             };
             spec.also = if is("latency", "recorded") { RECORDED } else { &ALSO[..count] };
@@ -219,7 +218,6 @@ fn due(params: &Params) -> Option<Due> {
 /// A server with its client, which asks.
 struct Load {
     server: Served,
-    /// CPU of our own server.
     #[cfg_attr(not(feature = "whole"), expect(dead_code, reason = "no load is recorded"))]
     place: u32,
     board: Board,

@@ -4,17 +4,19 @@
 mod decoded;
 mod kinds;
 mod recorder;
+mod subjects;
 mod symbols;
 
 use super::perf::{self, DISABLE, DISABLED, ENABLE, EventRequest, RECORD_SAMPLE, Ring, TRACEPOINT};
 use super::tracefs::Tracefs;
 use super::{CallError, clock, named};
+pub use decoded::Batch;
 use decoded::Raw;
-pub use decoded::{Batch, Subjects};
 use kinds::Kind;
 pub use recorder::Recorder;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::os::fd::{AsRawFd, OwnedFd};
+pub use subjects::Subjects;
 pub use symbols::read_functions;
 use tickmark_wire::{EventCost, Nanos};
 
