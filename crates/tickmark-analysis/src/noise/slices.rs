@@ -65,7 +65,8 @@ const WORK: &str = "workqueue/workqueue_execute";
 /// Frames above each other, of a kernel; a damaged file may have more.
 const DEEPEST: usize = 16;
 /// Functions that another CPU has called to have addresses forgotten.
-const FLUSHES: [&str; 2] = ["flush_tlb_func", "flush_tlb_func_remote"];
+const FLUSHES: [&str; 4] =
+    ["flush_tlb_func", "flush_tlb_func_remote", "do_flush_tlb_all", "do_kernel_range_flush"];
 
 /// What is above the task on the CPU: its layer, and the occurrence.
 #[derive(Debug, Clone)]
