@@ -87,13 +87,14 @@ pub fn find(values: &[f64], level: f64) -> Found {
     places.sort_by_key(|place| place.at);
     let mut ends: Vec<usize> = places.iter().map(|place| place.at).chain([0, values.len()]).collect();
     ends.sort_unstable();
+    // A new spread is a new level of the distances from the levels.
     let mut apart = Vec::with_capacity(values.len());
     for pair in ends.windows(2) {
         let middle = median(values[pair[0]..pair[1]].iter().copied()).unwrap_or(0.0);
         apart.extend(values[pair[0]..pair[1]].iter().map(|value| (value - middle).abs()));
     }
     found.outliers = outliers(&apart);
-    places.extend(spread(&apart, SPREADS * level, &mut random));
+    places.extend(claim(&apart, 0, Kind::Spread, SPREADS * level, &mut random));
     found.unknowable = is_wave && places.is_empty();
     places.sort_by_key(|place| place.at);
     found.changes = described(values, &places);
@@ -114,7 +115,7 @@ fn search(values: &[f64], from: usize, level: f64, random: &mut StdRng, places: 
     if level < LEAST_LEVEL * LEVELS / 8.0 {
         return;
     }
-    if let Some(place) = test(values, from, Kind::Level, level, random) {
+    if let Some(place) = claim(values, from, Kind::Level, level, random) {
         let at = place.at - from;
         places.push(place);
         search(&values[..at], from, level / 2.0, random, places);
@@ -122,7 +123,8 @@ fn search(values: &[f64], from: usize, level: f64, random: &mut StdRng, places: 
     }
 }
 
-fn test(values: &[f64], from: usize, kind: Kind, level: f64, random: &mut StdRng) -> Option<Place> {
+/// The best place, if noise alone rarely shows one as clear.
+fn claim(values: &[f64], from: usize, kind: Kind, level: f64, random: &mut StdRng) -> Option<Place> {
     let values = clipped(values);
     let (best, left) = candidate(&values)?;
     let p = chance(&best, &left, level, random);
@@ -133,6 +135,9 @@ fn test(values: &[f64], from: usize, kind: Kind, level: f64, random: &mut StdRng
 
 /// The first and the last place that is nearly as likely as the best.
 fn possible(values: &[f64], best: &Candidate) -> (usize, usize) {
+    if best.clear.is_infinite() {
+        return (best.at, best.at);
+    }
     let count = values.len();
     let mean = values.iter().sum::<f64>() / count as f64;
     let (mut sum, mut all) = (0.0, (best.at, best.at));
@@ -144,11 +149,6 @@ fn possible(values: &[f64], best: &Candidate) -> (usize, usize) {
         }
     }
     all
-}
-
-/// Where the distances from the levels have a new level of their own.
-fn spread(apart: &[f64], level: f64, random: &mut StdRng) -> Option<Place> {
-    test(apart, 0, Kind::Spread, level, random)
 }
 
 fn outliers(apart: &[f64]) -> Vec<usize> {

@@ -21,6 +21,8 @@ const SLOPE: f64 = 8.0;
 const UNSURE: f64 = 2.0;
 /// Values that resemble each other more are one long wave.
 const CLOSEST: f64 = 0.97;
+/// What is smaller beside the values, or left of their sum of squares, is rounding.
+const ROUNDING: f64 = 1e-12;
 /// Simulated series for a test at a level of 1.
 const SIMULATED: f64 = 6.0;
 
@@ -29,7 +31,7 @@ const SIMULATED: f64 = 6.0;
 pub(super) struct Candidate {
     /// The first value of the new level.
     pub(super) at: usize,
-    /// How far the levels are apart, in standard errors of their difference.
+    /// How far the levels are apart, in standard errors of their difference; infinite where values do not vary but for their levels.
     pub(super) clear: f64,
     /// The correlation of neighbours, 0 or above.
     pub(super) resemblance: f64,
@@ -84,7 +86,9 @@ fn levels(values: &[f64], first: usize) -> Vec<usize> {
 /// The best place of a new level, and what is left of the values without levels; none where they are too few or do not vary.
 pub(super) fn candidate(values: &[f64]) -> Option<(Candidate, Vec<f64>)> {
     let count = values.len() as f64;
-    if values.len() <= 2 * LEAST {
+    let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let varies = values.iter().any(|value| (value - values[0]).abs() > ROUNDING * largest);
+    if values.len() <= 2 * LEAST || !varies {
         return None;
     }
     let (at, taken) = split(values);
@@ -97,6 +101,11 @@ pub(super) fn candidate(values: &[f64]) -> Option<(Candidate, Vec<f64>)> {
     }
     let squares: f64 = left.iter().map(|value| value * value).sum();
     let neighbours: f64 = left.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    if squares <= ROUNDING * ROUNDING * taken {
+        // Without noise what may have another order is the values themselves.
+        let candidate = Candidate { at, clear: f64::INFINITY, resemblance: 0.0, long_run: 0.0 };
+        return Some((candidate, values.to_vec()));
+    }
     let (r, pairs) = (neighbours / squares, (ends.len() - 1) as f64 / 2.0);
     let resemblance = (r + pairs * (BIAS + SLOPE * r) / count).clamp(0.0, CLOSEST);
     let variance = squares / (count - 2.0 * pairs);
@@ -107,8 +116,8 @@ pub(super) fn candidate(values: &[f64]) -> Option<(Candidate, Vec<f64>)> {
 
 /// The chance that noise alone shows a place as clear, by simulated series of the same noise (the sieve bootstrap of Bühlmann, 1997, of
 /// order 1): what is new in each value, in random order.
-pub(super) fn chance(candidate: &Candidate, left: &[f64], level: f64, random: &mut StdRng) -> f64 {
-    let (r, count) = (candidate.resemblance, left.len());
+pub(super) fn chance(best: &Candidate, left: &[f64], level: f64, random: &mut StdRng) -> f64 {
+    let (r, count) = (best.resemblance, left.len());
     let first = left.first().map(|first| first * (1.0 - r * r).sqrt());
     let mut new: Vec<f64> =
         first.into_iter().chain(left.windows(2).map(|pair| pair[1] - r * pair[0])).collect();
@@ -121,9 +130,7 @@ pub(super) fn chance(candidate: &Candidate, left: &[f64], level: f64, random: &m
     while made < most && as_clear <= level * most {
         let own = (r + error * normal(random)).clamp(0.0, CLOSEST);
         let simulated = simulate(&mut new, own, random);
-        as_clear += f64::from(
-            super::noise::candidate(&simulated).is_some_and(|(other, _)| other.clear >= candidate.clear),
-        );
+        as_clear += f64::from(candidate(&simulated).is_some_and(|(other, _)| other.clear >= best.clear));
         made += 1.0;
     }
     as_clear / made

@@ -42,6 +42,30 @@ fn levels_are_found_where_they_begin_with_their_size() {
     assert!(near(&found.changes, &[20, 30]), "{found:?}");
 }
 
+/// Instructions, bytes: figures without any noise.
+#[test]
+fn an_exact_step_is_found_and_an_exact_constant_is_none() {
+    let exact = |levels: &[(usize, f64)]| -> Vec<f64> {
+        levels.iter().flat_map(|(count, level)| vec![*level; *count]).collect()
+    };
+    let places =
+        |values: &[f64]| find(values, 0.05).changes.iter().map(|change| change.at).collect::<Vec<_>>();
+    assert_eq!(places(&exact(&[(10, 100.1), (10, 100.2)])), [10]);
+    assert_eq!(places(&exact(&[(20, 0.1), (15, 0.3), (20, 0.2)])), [20, 35]);
+    let found = find(&exact(&[(10, 3.0), (9, 4.0)]), 0.05);
+    assert_eq!((found.changes[0].between, found.changes[0].size), ((10, 10), (1.0, 1.0)), "{found:?}");
+    // A mean of equal values may differ from them in the last digit.
+    for level in [0.1, 0.3, 1e9 / 3.0] {
+        assert_eq!(places(&vec![level; 41]), [0usize; 0], "{level}");
+    }
+    // One that is another is no level, wherever it stands.
+    for at in [0, 20, 40] {
+        let mut values = vec![7.0; 41];
+        values[at] = 8.0;
+        assert_eq!(places(&values), [0usize; 0], "{at}");
+    }
+}
+
 #[test]
 fn a_new_spread_is_told_from_a_new_level() {
     let mut values = noise(80, 0.0, 3);
