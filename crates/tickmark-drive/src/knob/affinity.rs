@@ -5,6 +5,7 @@ use crate::Error;
 use crate::journal::Undo;
 use crate::setting_file::{self, bytes, of_kernel};
 use std::path::{Path, PathBuf};
+use tickmark_probe::sys::host::effective_user;
 use tickmark_probe::sys::limits;
 use tickmark_wire::{Hello, Settings, text};
 
@@ -43,7 +44,13 @@ impl Affinity {
         number
             .parse::<u32>()
             .map_err(|_| Error::Usage(format!("irq:{number}: give an interrupt's number")))?;
-        let path = of_kernel(&Path::new("/proc/irq").join(number).join("smp_affinity_list"))?;
+        let path = Path::new("/proc/irq").join(number).join("smp_affinity_list");
+        if !path.exists() {
+            return Err(Error::Usage(format!(
+                "irq:{number}: there is no such interrupt; /proc/interrupts lists them"
+            )));
+        }
+        let path = of_kernel(&path)?;
         let mut new = Self { whose: Whose::Interrupt(path), first: Vec::new() };
         new.first = new.read()?;
         Ok(new)
@@ -99,9 +106,11 @@ pub(crate) fn move_task(task: u32, start: u64, cpus: &[u32]) -> Result<(), Error
         .map_err(|error| Error::Refused(format!("thread {task} cannot be moved: {error}")))
 }
 
-/// The same where it may have ended: then there is nothing to be put back.
+/// The same where it may have ended, or never was moved: then there is nothing to be put back.
 pub(crate) fn move_back(task: u32, start: u64, cpus: &[u32]) -> Result<(), Error> {
-    if started(task) == Some(start) { move_task(task, start, cpus) } else { Ok(()) }
+    let is_there = started(task) == Some(start);
+    let is_back = limits::cpus_of(task).is_ok_and(|now| now == cpus);
+    if is_there && !is_back { move_task(task, start, cpus) } else { Ok(()) }
 }
 
 fn list(cpus: &[u32]) -> String {
@@ -137,7 +146,13 @@ impl Knob for Affinity {
         let cpus = self.resolve(setting)?;
         match &self.whose {
             Whose::Task(task, started) => move_task(*task, *started, &cpus),
-            Whose::Interrupt(path) => setting_file::write(path, list(&cpus).as_bytes()),
+            Whose::Interrupt(path) => match setting_file::write(path, list(&cpus).as_bytes()) {
+                Err(_) if effective_user() == 0 => {
+                    let why = "interrupts of some devices stay where the kernel or the driver has put them";
+                    Err(Error::Refused(format!("{} cannot be changed: {why}", path.display())))
+                }
+                written => written,
+            },
         }
     }
 
@@ -169,6 +184,32 @@ impl Knob for Affinity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_moved_and_comes_back_and_another_one_of_its_number_is_left_alone() {
+        let allowed = limits::allowed_cpus().unwrap();
+        let [first, _, ..] = allowed[..] else { return };
+        let mut child = std::process::Command::new("sleep").arg("20").spawn().unwrap();
+        let task = child.id();
+        let own = Affinity::task(&task.to_string()).unwrap();
+        let now = || limits::cpus_of(task).unwrap();
+        own.set(1, &format!("not:{first}")).unwrap();
+        let moved = now();
+        let Whose::Task(_, start) = own.whose else { panic!("{own:?}") };
+        move_back(task, start + 1, &allowed).unwrap();
+        let other = now();
+        move_back(task, start, &allowed).unwrap();
+        let back = now();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((moved.contains(&first), other == moved, back), (false, true, allowed));
+        assert!(own.set(0, "now").unwrap_err().to_string().contains("has ended"));
+        // Who may not move a thread has nothing to put back, either.
+        let init = started(1).unwrap();
+        assert!(limits::cpus_of(1).is_ok_and(|cpus| move_back(1, init, &cpus).is_ok()));
+        let refused = Affinity::interrupt("99999").unwrap_err().to_string();
+        assert!(refused.contains("there is no such interrupt"), "{refused}");
+    }
 
     #[test]
     fn a_setting_is_a_list_of_cpus() {
