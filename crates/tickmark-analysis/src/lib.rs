@@ -22,7 +22,6 @@
 pub mod balance;
 pub mod bill;
 pub mod capacity;
-pub mod changes;
 pub mod clock_reads;
 pub mod comms;
 pub mod comparison;
@@ -31,6 +30,7 @@ pub mod dose;
 mod exact;
 pub mod fleet;
 pub mod gate;
+pub mod history;
 pub mod http;
 pub mod hz;
 pub mod kernel_reads;

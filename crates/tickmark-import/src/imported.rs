@@ -1,6 +1,6 @@
 //! Results of another program: figures by host, metric and run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tickmark_wire::{Better, Group, Metric, Printed, Unit};
 
 /// Results of one host.
@@ -74,9 +74,10 @@ impl Imported {
     #[must_use]
     pub fn names(all: &[Self]) -> Vec<String> {
         let (mut hosts, mut releases) = (BTreeMap::new(), BTreeMap::new());
-        for one in all {
-            *hosts.entry(&one.host).or_insert(0) += 1;
-            *releases.entry((&one.host, &one.release)).or_insert(0) += 1;
+        let kinds: BTreeSet<_> = all.iter().map(|one| (&one.host, &one.release, &one.tool)).collect();
+        for (host, release, _) in kinds {
+            *hosts.entry(host).or_insert(0) += 1;
+            *releases.entry((host, release)).or_insert(0) += 1;
         }
         let name = |one: &Self| match (hosts[&one.host] == 1, releases[&(&one.host, &one.release)] > 1) {
             (true, _) => one.host.clone(),
@@ -128,6 +129,18 @@ impl Imported {
     /// Keeps a time as the next repetition of its metric; `value` is in units of so many ns.
     pub(super) fn time(&mut self, metric: &str, value: impl Into<Printed>, nanos: f64) {
         self.repeat(metric, Unit::Time, Better::Lower, value.into() * nanos);
+    }
+
+    /// Each round as a result of its own.
+    pub(super) fn by_round(mut self) -> Vec<Self> {
+        let mut all: BTreeMap<u32, Self> = BTreeMap::new();
+        for (metric, series) in std::mem::take(&mut self.series) {
+            for value in series.values {
+                let one = all.entry(value.round).or_insert_with(|| Self { rounds: 1, ..self.clone() });
+                one.put(&metric, 1, value.value, value.step, value.over);
+            }
+        }
+        all.into_values().collect()
     }
 
     /// Counts the lines that were left out from another line on.

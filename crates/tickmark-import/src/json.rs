@@ -7,6 +7,30 @@ pub(super) fn page(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("no complete JSON: {error}"))
 }
 
+/// A page of Python's JSON, in which numbers may be NaN and Infinity: these are null.
+pub(super) fn python_page(text: &str) -> Result<Value, String> {
+    // Every other part is in quotation marks, but for those behind a backslash.
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('"') {
+        let (before, quoted) = rest.split_at(at);
+        let mut is_escaped = true;
+        let end = quoted.bytes().position(|byte| {
+            let ends = byte == b'"' && !is_escaped;
+            is_escaped = byte == b'\\' && !is_escaped;
+            ends
+        });
+        let (quoted, after) = quoted.split_at(end.map_or(quoted.len(), |end| end + 1));
+        plain += &without_infinities(before);
+        plain += quoted;
+        rest = after;
+    }
+    page(&(plain + &without_infinities(rest)))
+}
+
+fn without_infinities(text: &str) -> String {
+    text.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null")
+}
+
 /// A finite number, also one that is written as text.
 pub(super) fn number(value: &Value) -> Option<f64> {
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());

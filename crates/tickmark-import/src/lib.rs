@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod ab;
+mod asv;
 mod benchmarkdotnet;
 mod cargobench;
 mod catch2;
@@ -130,6 +131,7 @@ const FORMATS: &[Format] = formats! {
     "BenchmarkDotNet (JSON)" benchmarkdotnet Apart,
     "Catch2 (XML)" catch2 Apart,
     "super-smack" smack Apart,
+    "asv" asv Apart,
     "github-action-benchmark, conbench, Bencher" history Apart,
 };
 
@@ -164,7 +166,15 @@ pub fn read(
             of_lmbench.extend(own);
         } else if let Some(mut columns) = columns::read(name, text, options.decimal_comma) {
             columns.is_one_replicate = options.lines != Some(Lines::Replicates);
-            add(name, Files::Apart, vec![columns], &mut found)?;
+            let all = if options.is_history { columns.by_round() } else { vec![columns] };
+            add(name, Files::Apart, all, &mut found)?;
+        } else if options.is_history && table::has_heads(text, options) {
+            add(
+                name,
+                Files::Apart,
+                table::read(name, text, options).map_err(|why| format!("{name}: {why}"))?,
+                &mut found,
+            )?;
         } else {
             return Err(format!("{name} is {}", unknown::description(name, text)));
         }
@@ -174,7 +184,9 @@ pub fn read(
     if let Some(one) = many {
         return Err(format!("{} has more than {MOST_FIGURES} figures: too many for a recording", one.host));
     }
-    tell_apart(&mut found);
+    if !options.is_history {
+        tell_apart(&mut found);
+    }
     if !of_lmbench.is_empty() {
         let (hosts, others) = lmbench::read(&of_lmbench).map_err(|name| format!("{name} cannot be read"))?;
         found.extend(hosts);
@@ -306,10 +318,15 @@ pub(crate) const MOST_SYSTEMS: usize = 1_000;
 /// Figures of one system: each is a run of its recording.
 const MOST_FIGURES: usize = 200_000;
 
-/// Gives those of one name a number, so that each can be named.
+/// Gives those of one name and time a number, so that each can be named.
 fn tell_apart(all: &mut [Imported]) {
     let (mut counts, mut taken) = (BTreeMap::<String, usize>::new(), BTreeSet::new());
-    for one in all {
+    let is_alone = |one: &Imported| {
+        !all.iter().any(|other| other.host == one.host && other.at == one.at && !std::ptr::eq(one, other))
+    };
+    let timed: Vec<bool> = all.iter().map(|one| one.at.is_some() && is_alone(one)).collect();
+    // Those of other times are a history of one name.
+    for (one, _) in all.iter_mut().zip(timed).filter(|(_, timed)| !timed) {
         let name = one.host.replace(|c: char| c.is_control(), " ");
         let count = counts.entry(name.clone()).or_default();
         // One may be called so by itself.

@@ -29,6 +29,8 @@ pub struct TableOptions {
     pub decimal_comma: bool,
     /// Cells without a figure.
     pub missing: Vec<String>,
+    /// True if lines are measurements one after the other: each is a result of its own, and a column is one of times or commits by its name.
+    pub is_history: bool,
 }
 
 /// What several lines of one metric are.
@@ -235,6 +237,14 @@ impl ValueColumn {
     }
 }
 
+/// True if a text is a table with heads and some lines of as many cells.
+pub(super) fn has_heads(text: &str, options: &TableOptions) -> bool {
+    Table::parse(text, options.decimal_comma).is_ok_and(|table| {
+        let width = table.heads.len();
+        width > 1 && !table.rows.is_empty() && table.rows.iter().all(|(_, cells)| cells.len() == width)
+    })
+}
+
 /// Reads a table.
 ///
 /// # Errors
@@ -269,8 +279,14 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     let groups: Vec<(usize, &String)> =
         options.groups.iter().map(|group| Ok((find(group)?, group))).collect::<Result<_, String>>()?;
     let metric = options.metric.as_deref().map(find).transpose()?;
-    let time = options.time.as_deref().map(find).transpose()?;
-    let role = |at: usize| groups.iter().any(|(own, _)| *own == at) || metric == Some(at) || time == Some(at);
+    let named = |known: &[&str]| {
+        let is_one = |head: &String| options.is_history && known.contains(&head.to_lowercase().as_str());
+        heads.iter().position(is_one)
+    };
+    let time = options.time.as_deref().map(find).transpose()?.or_else(|| named(&TIMES));
+    let commit = named(&COMMITS);
+    let role =
+        |at: usize| groups.iter().any(|(own, _)| *own == at) || [metric, time, commit].contains(&Some(at));
     let mut values: Vec<ValueColumn> = if options.values.is_empty() {
         let is_figures = |at: usize| {
             table.rows.iter().any(|(_, cells)| {
@@ -309,7 +325,8 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
                 heads.get(value.at).map_or_else(|| format!("column.{}", value.at + 1), |head| label(head));
         }
     }
-    let mut all: BTreeMap<Option<Timestamp>, Imported> = BTreeMap::new();
+    let mut all: BTreeMap<(Option<Timestamp>, usize), Imported> = BTreeMap::new();
+    let mut commits = BTreeMap::new();
     for (number, cells) in &table.rows {
         if cells.len() != heads.len() && !heads.is_empty() {
             return Err(format!(
@@ -322,9 +339,16 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
         let at = time
             .map(|at| moment(cell(at)).ok_or_else(|| format!("line {number}: {:?} is no time", cell(at))))
             .transpose()?;
-        let found = all.entry(at).or_insert_with(|| {
+        let own_commit = commit.map(cell).filter(|text| !text.is_empty());
+        let place = match own_commit {
+            _ if at.is_some() || !options.is_history => 0,
+            Some(commit) => *commits.entry(commit).or_insert(*number),
+            None => *number,
+        };
+        let found = all.entry((at, place)).or_insert_with(|| {
             let mut found = begin("table", name);
             (found.at, found.is_one_replicate) = (at, options.lines != Some(Lines::Replicates));
+            found.know("commit.id", own_commit.unwrap_or_default(), name);
             found
         });
         let parameters: String =
@@ -343,7 +367,7 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
                 (None, _) => value.name.clone(),
             };
             let metric = format!("{name}{parameters}");
-            if options.lines.is_none() && found.series.contains_key(&metric) {
+            if options.lines.is_none() && !options.is_history && found.series.contains_key(&metric) {
                 return Err(format!(
                     "line {number} has {metric} again: --lines repetitions (of one execution), --lines replicates (executions of their own), --group COLUMN or --time COLUMN says what lines are"
                 ));
@@ -360,6 +384,10 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     }
     Ok(all.into_values().filter(|found| !found.series.is_empty()).collect())
 }
+
+/// Heads of the columns of a history that say which line is which, in small letters.
+const TIMES: [&str; 6] = ["time", "date", "timestamp", "datetime", "created", "created_at"];
+const COMMITS: [&str; 5] = ["commit", "sha", "revision", "hash", "commit_id"];
 
 pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })

@@ -18,7 +18,6 @@
 pub mod balance;
 pub mod bill;
 pub mod capacity;
-pub mod changes;
 pub mod clock_reads;
 pub mod comms;
 pub mod comparison;
@@ -29,6 +28,7 @@ mod finding;
 pub mod fleet;
 pub mod gate;
 mod grid;
+pub mod history;
 pub mod http;
 pub mod hz;
 pub mod json;

@@ -1,15 +1,21 @@
-//! When a series changed its level or its spread. Each place is claimed only where noise of the same kind, in which values resemble those
+//! When a series changed its level, its slope, its spread or the share of its states. Each place is claimed only where noise of the same kind, in which values resemble those
 //! before them as much, rarely shows one as clear; of a series that is one long wave it says that nothing can be known. Rates:
 //! docs/methodology/series.md.
 
 mod noise;
+mod phases;
+mod ramp;
 
 use crate::median;
-use noise::{Candidate, candidate, chance, clipped};
+use crate::states::two_states;
+use crate::student::t_point;
+use noise::{Candidate, candidate, chance, clipped, resemblance, without_levels};
+use ramp::Ramp;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 pub use noise::LEAST;
+pub use phases::without_phases;
 /// The least level that a test is made for.
 pub const LEAST_LEVEL: f64 = 1e-4;
 /// Of the level so much is for new levels and for new spreads; the rest is kept for what the noise model does not know.
@@ -28,11 +34,26 @@ const LIMITS: f64 = 1.96;
 /// So many robust standard deviations from its level a value is an outlier.
 const OUTLYING: f64 = 5.0;
 
+/// Of fewer values a state is none that has a share.
+const MEMBERS: usize = 3;
+
 /// What is new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// The level.
     Level,
+    /// The level, by a slope up to this value.
+    Drift {
+        /// The first value of the new level.
+        until: usize,
+    },
+    /// The share of values in the higher of two states, which themselves are as before.
+    Share {
+        /// The middle of the lower state.
+        low: f64,
+        /// The middle of the higher one.
+        high: f64,
+    },
     /// How far values spread around it.
     Spread,
 }
@@ -48,12 +69,63 @@ pub struct Change {
     pub between: (usize, usize),
     /// The chance that a series of this length without any change shows one as clear.
     pub p: f64,
-    /// The median of the values up to it, from the change before.
+    /// The median of the values up to it, from the change before; what a slope begins with; the share of the higher state.
     pub before: f64,
-    /// The median of those from it to the next change.
+    /// The same of those from it to the next change.
     pub after: f64,
-    /// Limits of the difference of both levels (95 %).
+    /// Limits of the difference of both levels, or shares (95 %).
     pub size: (f64, f64),
+}
+
+impl Change {
+    /// The first value of the new level.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        match self.kind {
+            Kind::Drift { until } => until,
+            _ => self.at,
+        }
+    }
+
+    /// The same in a series that has so many more values before.
+    #[must_use]
+    pub fn moved(self, by: usize) -> Self {
+        let kind = match self.kind {
+            Kind::Drift { until } => Kind::Drift { until: until + by },
+            kind => kind,
+        };
+        let between = (self.between.0 + by, self.between.1 + by);
+        Self { kind, at: self.at + by, between, ..self }
+    }
+}
+
+/// The difference of two levels at a place that is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// The median of the values before it.
+    pub before: f64,
+    /// The median of those after it.
+    pub after: f64,
+    /// Limits of the difference of both means (95 %).
+    pub size: (f64, f64),
+}
+
+/// How two levels differ, where values of each resemble those before them: Student's t, with the long-run variance of the values around both.
+/// None of fewer than two values a side.
+#[must_use]
+pub fn step(old: &[f64], new: &[f64]) -> Option<Step> {
+    if old.len().min(new.len()) < 2 {
+        return None;
+    }
+    let all = [old, new].concat();
+    let left = without_levels(&all, &[0, old.len(), all.len()]);
+    let rooms = 1.0 / new.len() as f64 + 1.0 / old.len() as f64;
+    let error = t_point(0.025, all.len() as f64 - 2.0) * resemblance(&left, 1.0).1 * rooms.sqrt();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let by = mean(new) - mean(old);
+    let error = if left.iter().all(|value| *value == 0.0) { 0.0 } else { error };
+    let (before, after) = (median(old.iter().copied())?, median(new.iter().copied())?);
+    error.is_finite().then_some(Step { before, after, size: (by - error, by + error) })
 }
 
 /// What was found in a series.
@@ -82,22 +154,30 @@ pub fn find(values: &[f64], level: f64) -> Found {
     let is_wave = worth < WORTH && r > FEW;
     let level = if is_wave { level / RARER } else { level };
     let mut random = StdRng::seed_from_u64(1);
-    let mut places = Vec::new();
-    search(values, 0, LEVELS * level, &mut random, &mut places);
+    let (mut places, mut flat) = (Vec::new(), values.to_vec());
+    search(&mut flat, 0, LEVELS * level, &mut random, &mut places);
     places.sort_by_key(|place| place.at);
-    let mut ends: Vec<usize> = places.iter().map(|place| place.at).chain([0, values.len()]).collect();
+    let mut ends: Vec<usize> =
+        places.iter().filter(|place| place.ramp.is_none()).map(|place| place.at).collect();
+    ends.extend([0, values.len()]);
     ends.sort_unstable();
     // A new spread is a new level of the distances from the levels.
     let mut apart = Vec::with_capacity(values.len());
     for pair in ends.windows(2) {
-        let middle = median(values[pair[0]..pair[1]].iter().copied()).unwrap_or(0.0);
-        apart.extend(values[pair[0]..pair[1]].iter().map(|value| (value - middle).abs()));
+        let middle = median(flat[pair[0]..pair[1]].iter().copied()).unwrap_or(0.0);
+        apart.extend(flat[pair[0]..pair[1]].iter().map(|value| (value - middle).abs()));
     }
     found.outliers = outliers(&apart);
-    places.extend(claim(&apart, 0, Kind::Spread, SPREADS * level, &mut random));
+    // Of two states a share that changes is no new spread.
+    let is_mixed = |place: &Place| {
+        let one = ends.windows(2).find(|pair| (pair[0]..pair[1]).contains(&place.at));
+        one.is_some_and(|pair| two_states(&flat[pair[0]..pair[1]]).is_some())
+    };
+    let spread = claim(&apart, 0, Kind::Spread, SPREADS * level, &mut random);
+    places.extend(spread.filter(|place| !is_mixed(place)));
     found.unknowable = is_wave && places.is_empty();
     places.sort_by_key(|place| place.at);
-    found.changes = described(values, &places);
+    found.changes = described(values, &flat, &places);
     found
 }
 
@@ -108,19 +188,27 @@ struct Place {
     between: (usize, usize),
     p: f64,
     long_run: f64,
+    /// The slope that it is, counted from its first value.
+    ramp: Option<Ramp>,
 }
 
-/// Looks for a new level, and on both sides of it with half of the level each.
-fn search(values: &[f64], from: usize, level: f64, random: &mut StdRng, places: &mut Vec<Place>) {
+/// Looks for a new level, and on both sides of it with half of the level each. A slope is taken out of the values, which are then searched again.
+fn search(values: &mut [f64], from: usize, level: f64, random: &mut StdRng, places: &mut Vec<Place>) {
     if level < LEAST_LEVEL * LEVELS / 8.0 {
         return;
     }
-    if let Some(place) = claim(values, from, Kind::Level, level, random) {
-        let at = place.at - from;
-        places.push(place);
-        search(&values[..at], from, level / 2.0, random, places);
-        search(&values[at..], from + at, level / 2.0, random, places);
+    let Some(place) = claim(values, from, Kind::Level, level, random) else { return };
+    if let Some(ramp) = ramp::ramp(&clipped(values)) {
+        values.iter_mut().enumerate().for_each(|(at, value)| *value -= ramp.height * ramp.part(at));
+        let kind = Kind::Drift { until: from + ramp.to };
+        places.push(Place { kind, at: from + ramp.from, ramp: Some(ramp), ..place });
+        return search(values, from, level / 2.0, random, places);
     }
+    let (old, new) = values.split_at_mut(place.at - from);
+    let at = place.at;
+    places.push(place);
+    search(old, from, level / 2.0, random, places);
+    search(new, at, level / 2.0, random, places);
 }
 
 /// The best place, if noise alone rarely shows one as clear.
@@ -130,7 +218,7 @@ fn claim(values: &[f64], from: usize, kind: Kind, level: f64, random: &mut StdRn
     let p = chance(&best, &left, level, random);
     let between = possible(&values, &best);
     let (at, between) = (from + best.at, (from + between.0, from + between.1));
-    (p <= level).then_some(Place { kind, at, between, p, long_run: best.long_run })
+    (p <= level).then_some(Place { kind, at, between, p, long_run: best.long_run, ramp: None })
 }
 
 /// The first and the last place that is nearly as likely as the best.
@@ -157,20 +245,45 @@ fn outliers(apart: &[f64]) -> Vec<usize> {
     far.map(|(at, _)| at).collect()
 }
 
-fn described(values: &[f64], places: &[Place]) -> Vec<Change> {
+/// The changes at their places; `flat` are the values without slopes.
+fn described(values: &[f64], flat: &[f64], places: &[Place]) -> Vec<Change> {
     let end = |number: usize| places.get(number).map_or(values.len(), |place| place.at);
     let one = |(number, place): (usize, &Place)| {
+        let Place { kind, at, between, p, long_run, ref ramp } = *place;
+        if let Some(ramp) = ramp {
+            let (before, after) = (ramp.before, ramp.before + ramp.height);
+            let size = (ramp.height - LIMITS * ramp.error, ramp.height + LIMITS * ramp.error);
+            return Change { kind, at, between: (at, at), p, before, after, size };
+        }
         let from = number.checked_sub(1).map_or(0, end);
-        let (old, new) = (&values[from..place.at], &values[place.at..end(number + 1)]);
-        let middle = |values: &[f64]| median(values.iter().copied()).unwrap_or(f64::NAN);
+        let sides = [from..at, at..end(number + 1)];
+        let [old, new] = sides.clone().map(|side| &flat[side]);
+        let [before, after] = sides.map(|side| median(values[side].iter().copied()).unwrap_or(f64::NAN));
         let mean = |values: &[f64]| clipped(values).iter().sum::<f64>() / values.len() as f64;
         let (step, rooms) = (mean(new) - mean(old), 1.0 / new.len() as f64 + 1.0 / old.len() as f64);
-        let error = LIMITS * place.long_run * rooms.sqrt();
-        let size = (step - error, step + error);
-        let (kind, at, between, p) = (place.kind, place.at, place.between, place.p);
-        Change { kind, at, between, p, before: middle(old), after: middle(new), size }
+        let error = LIMITS * long_run * rooms.sqrt();
+        let level = Change { kind, at, between, p, before, after, size: (step - error, step + error) };
+        if kind == Kind::Level { share(old, new, rooms, level) } else { level }
     };
     places.iter().enumerate().map(one).collect()
+}
+
+/// A new level that is one of the share of two states. The limits of the difference are those of the normal approximation, with the larger of both
+/// shares' variances.
+fn share(old: &[f64], new: &[f64], rooms: f64, level: Change) -> Change {
+    let Some(states) = two_states(&[old, new].concat()) else { return level };
+    let (low, high) = (states.low.centre, states.high.centre);
+    let edge = (low * high).sqrt();
+    let counted = |side: &[f64]| side.iter().filter(|value| **value > edge).count();
+    let is_mixed = |side: &[f64]| counted(side).min(side.len() - counted(side)) >= MEMBERS;
+    if !is_mixed(old) && !is_mixed(new) {
+        return level;
+    }
+    let [before, after] = [old, new].map(|side| counted(side) as f64 / side.len() as f64);
+    let variance = (before * (1.0 - before)).max(after * (1.0 - after));
+    let error = LIMITS * (variance * rooms).sqrt();
+    let size = (after - before - error, after - before + error);
+    Change { kind: Kind::Share { low, high }, before, after, size, ..level }
 }
 
 #[cfg(test)]

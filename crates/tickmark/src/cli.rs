@@ -12,6 +12,7 @@ mod exchange;
 mod exit;
 mod fleet;
 mod groups;
+mod history;
 mod http;
 mod hz;
 mod lab;
@@ -38,12 +39,13 @@ use examples::{
     IMPORT_EXAMPLES, RECORDINGS_EXAMPLES, RUN_EXAMPLES, SHOW_EXAMPLES, START, STAT_EXAMPLES, TICK_EXAMPLES,
     TIMERS_EXAMPLES,
 };
-pub(crate) use exchange::{Export, ExportFormat, Import, Lines};
+pub(crate) use exchange::{Export, ExportFormat, Import, Lines, TableArgs};
 pub(crate) use exit::exit;
 pub(crate) use fleet::{
     Fleet, FleetCommand, FleetGather, FleetHealth, FleetLinks, FleetReport, FleetRun, Launching,
 };
 pub(crate) use groups::grouped;
+pub(crate) use history::History;
 pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};
@@ -105,6 +107,9 @@ pub(crate) enum Command {
     /// Judge new recordings by the earlier ones of this machine, or by limits: a gate for a CI
     #[command(after_help = check::CHECK_EXAMPLES)]
     Check(Check),
+    /// Show figures over time: when they changed, between which commits or recordings, by how much
+    #[command(after_help = history::HISTORY_EXAMPLES)]
+    History(History),
     /// Write recordings as one page with plots, that stands alone
     #[command(after_help = report::REPORT_EXAMPLES)]
     Report(Report),

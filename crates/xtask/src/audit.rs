@@ -140,13 +140,13 @@ const ALL: &[Tried] = &[
         Some(("report a --frmat x", "unexpected argument")),
         Some("report nosuch -o FOLDER/b.html"),
     ),
+    tried("recordings", "created", Some(("recordings delet a", "similar")), Some("recordings delete nosuch")),
     tried(
-        "recordings",
-        "created",
-        Some(("recordings --changes syscal", "did you mean")),
-        Some("recordings delete nosuch"),
+        "history syscall.null",
+        "recording",
+        Some(("history syscal", "did you mean")),
+        Some("history --files FOLDER/nosuch.csv"),
     ),
-    tried("recordings --changes syscall.null", "recordings", Some(("recordings delet a", "similar")), None),
     tried(
         "stat FOLDER/x.txt FOLDER/y.txt",
         "x.txt",

@@ -5,13 +5,13 @@
 
 mod balance;
 mod bill;
-mod changes;
 mod check;
 mod clock_reads;
 mod comms;
 mod comparison;
 mod doctor;
 mod dose;
+mod history;
 mod http;
 mod live;
 mod lmbench;
@@ -24,13 +24,13 @@ mod wakes;
 
 pub use balance::Balance;
 pub use bill::BillPage;
-pub use changes::Changes;
 pub use check::{CheckPage, LimitsPage};
 pub use clock_reads::ClockReads;
 pub use comms::CommsPage;
 pub use comparison::{ComparisonPage, OrderTests};
 pub use doctor::DoctorPage;
 pub use dose::DosePage;
+pub use history::HistoryPage;
 pub use http::{Capacities, Loads};
 pub use live::LiveLine;
 pub use lmbench::Tables;

@@ -67,12 +67,11 @@ fn split(values: &[f64]) -> (usize, f64) {
     best
 }
 
-/// Ends of the levels that take most of the sum of squares away, one after the other.
-fn levels(values: &[f64], first: usize) -> Vec<usize> {
-    let (count, most) = (values.len(), (values.len() / VALUES).clamp(1, MOST));
-    let mut ends = vec![0, first, count];
-    let mut next = vec![split(&values[..first]), split(&values[first..])];
-    while ends.len() < most + 2 {
+/// Ends of the levels that so many steps make, each where it takes most of the sum of squares away.
+pub(super) fn levels(values: &[f64], steps: usize) -> Vec<usize> {
+    let mut ends = vec![0, values.len()];
+    let mut next = vec![split(values)];
+    while ends.len() < steps + 2 {
         let best = next.iter().enumerate().max_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let Some((segment, (at, _))) = best.filter(|(_, (_, taken))| *taken > 0.0) else { break };
         let at = ends[segment] + at;
@@ -85,33 +84,46 @@ fn levels(values: &[f64], first: usize) -> Vec<usize> {
 
 /// The best place of a new level, and what is left of the values without levels; none where they are too few or do not vary.
 pub(super) fn candidate(values: &[f64]) -> Option<(Candidate, Vec<f64>)> {
-    let count = values.len() as f64;
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let varies = values.iter().any(|value| (value - values[0]).abs() > ROUNDING * largest);
     if values.len() <= 2 * LEAST || !varies {
         return None;
     }
     let (at, taken) = split(values);
-    let ends = levels(values, at);
+    let ends = levels(values, (values.len() / VALUES).clamp(1, MOST));
+    let left = without_levels(values, &ends);
+    let squares: f64 = left.iter().map(|value| value * value).sum();
+    if squares <= ROUNDING * ROUNDING * taken {
+        // Without noise what may have another order is the values themselves.
+        let candidate = Candidate { at, clear: f64::INFINITY, resemblance: 0.0, long_run: 0.0 };
+        return Some((candidate, values.to_vec()));
+    }
+    let (resemblance, long_run) = resemblance(&left, (ends.len() - 1) as f64 / 2.0);
+    let clear = taken.sqrt() / long_run;
+    clear.is_finite().then_some((Candidate { at, clear, resemblance, long_run }, left))
+}
+
+/// What is left of the values without the means between these ends.
+pub(super) fn without_levels(values: &[f64], ends: &[usize]) -> Vec<f64> {
     let mut left = Vec::with_capacity(values.len());
     for pair in ends.windows(2) {
         let level = &values[pair[0]..pair[1]];
         let mean = level.iter().sum::<f64>() / level.len() as f64;
         left.extend(level.iter().map(|value| value - mean));
     }
+    left
+}
+
+/// The correlation of neighbours in what is left of values without so many pairs of levels, and the standard deviation of a mean of n
+/// values, times the square root of n.
+pub(super) fn resemblance(left: &[f64], pairs: f64) -> (f64, f64) {
+    let count = left.len() as f64;
     let squares: f64 = left.iter().map(|value| value * value).sum();
     let neighbours: f64 = left.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    if squares <= ROUNDING * ROUNDING * taken {
-        // Without noise what may have another order is the values themselves.
-        let candidate = Candidate { at, clear: f64::INFINITY, resemblance: 0.0, long_run: 0.0 };
-        return Some((candidate, values.to_vec()));
-    }
-    let (r, pairs) = (neighbours / squares, (ends.len() - 1) as f64 / 2.0);
+    let r = neighbours / squares;
     let resemblance = (r + pairs * (BIAS + SLOPE * r) / count).clamp(0.0, CLOSEST);
     let variance = squares / (count - 2.0 * pairs);
-    let long_run = (variance * (1.0 + resemblance) / (1.0 - resemblance)).sqrt();
-    let clear = taken.sqrt() / long_run;
-    clear.is_finite().then_some((Candidate { at, clear, resemblance, long_run }, left))
+    (resemblance, (variance * (1.0 + resemblance) / (1.0 - resemblance)).sqrt())
 }
 
 /// The chance that noise alone shows a place as clear, by simulated series of the same noise (the sieve bootstrap of Bühlmann, 1997, of

@@ -120,3 +120,76 @@ fn of_a_wave_nothing_is_known() {
     assert!(known <= 8, "{known} of 40");
     assert!(!find(&noise(24, 0.0, 5), 0.05).unknowable);
 }
+
+fn sloped(count: usize, r: f64, seed: u64, [from, to]: [usize; 2], height: f64) -> Vec<f64> {
+    let part = |at: usize| (at.saturating_sub(from) as f64 / (to - from) as f64).min(1.0);
+    noise(count, r, seed).iter().enumerate().map(|(at, value)| value + height * part(at)).collect()
+}
+
+/// A slope is told as one, and a step as a step.
+#[test]
+fn a_slope_is_no_staircase_and_a_step_no_slope() {
+    let kinds = |values: &[f64]| -> Vec<bool> {
+        find(values, 0.05).changes.iter().map(|change| matches!(change.kind, Kind::Drift { .. })).collect()
+    };
+    let only = |wanted: &[bool], series: &dyn Fn(u64) -> Vec<f64>| {
+        (0..100).filter(|seed| kinds(&series(3_000 + seed)) == wanted).count()
+    };
+    let slopes = [
+        only(&[true], &|seed| sloped(100, 0.0, seed, [0, 99], 5.0)),
+        only(&[true], &|seed| sloped(120, 0.0, seed, [40, 80], 6.0)),
+        only(&[true], &|seed| sloped(200, 0.3, seed, [50, 150], 6.0)),
+    ];
+    let steps = [
+        only(&[false], &|seed| stepped(60, 0.0, seed, &[(30, 4.0)])),
+        only(&[false; 2], &|seed| stepped(90, 0.0, seed, &[(30, 4.0), (60, 4.0)])),
+        only(&[false], &|seed| stepped(100, 0.3, seed, &[(50, 3.0)])),
+    ];
+    eprintln!("{slopes:?} {steps:?}");
+    assert!(slopes.iter().chain(&steps).all(|right| *right >= 85), "{slopes:?} {steps:?} of 100");
+    let found = find(&sloped(120, 0.0, 1, [40, 80], 6.0), 0.05).changes;
+    let Kind::Drift { until } = found[0].kind else { panic!("{found:?}") };
+    assert!(found[0].at.abs_diff(40) < 12 && until.abs_diff(80) < 12, "{found:?}");
+    assert!(found[0].size.0 < 6.0 && found[0].size.1 > 6.0, "{found:?}");
+}
+
+#[test]
+fn a_share_of_two_states_is_told_from_a_level() {
+    let mut random = StdRng::seed_from_u64(5);
+    let mut mixed = |count: usize, share: f64| -> Vec<f64> {
+        (0..count)
+            .map(|_| if random.random_bool(share) { 14.0 } else { 10.0 } + random.random_range(-0.1..0.1))
+            .collect()
+    };
+    let values = [mixed(80, 0.1), mixed(80, 0.6)].concat();
+    let found = find(&values, 0.05).changes;
+    let [Change { kind: Kind::Share { low, high }, at, before, after, .. }] = found[..] else {
+        panic!("{found:?}")
+    };
+    assert!((low - 10.0).abs() < 0.1 && (high - 14.0).abs() < 0.1 && at.abs_diff(80) < 10, "{found:?}");
+    assert!(before < 0.25 && after > 0.45, "{found:?}");
+    let step = find(&[mixed(40, 0.0), mixed(40, 1.0)].concat(), 0.05).changes;
+    assert!(step.len() == 1 && step[0].kind == Kind::Level, "{step:?}");
+}
+
+/// A week's phases are taken out where there are any, and only there.
+#[test]
+fn a_week_is_no_change() {
+    let days: Vec<usize> = (0..84).map(|at| at % 7).collect();
+    let week = |seed: u64, r: f64, by: f64| -> Vec<f64> {
+        noise(84, r, seed)
+            .iter()
+            .zip(&days)
+            .map(|(value, day)| value + if *day > 4 { by } else { 0.0 })
+            .collect()
+    };
+    for r in [0.0, 0.5, 0.8] {
+        let wrong = (0..400).filter(|seed| without_phases(&week(*seed, r, 0.0), &days).is_some()).count();
+        assert!(wrong <= 6, "{wrong} of 400 at {r}");
+    }
+    let mut values = week(3, 0.0, 4.0);
+    values[42..].iter_mut().for_each(|value| *value += 4.0);
+    let flat = without_phases(&values, &days).unwrap();
+    let found = find(&flat, 0.05).changes;
+    assert!(near(&found, &[42]) && (found[0].size.0..found[0].size.1).contains(&4.0), "{found:?}");
+}

@@ -15,7 +15,7 @@ Examples:
   tickmark recordings rename last before-the-update
   tickmark recordings prune --older-than 90 --keep 50 --dry-run
   tickmark recordings --rebuild
-  tickmark recordings --changes syscall.null clock   when they changed their level, and what was new then";
+  tickmark history syscall.null clock   figures over time: when they changed, and what was new then";
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:

@@ -12,6 +12,15 @@ pub(crate) struct Import {
     /// Name of the recording [default: the host's name in the file]
     #[arg(long)]
     pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What the columns of tables are.
+#[derive(Debug, Args)]
+pub(crate) struct TableArgs {
     /// Names of a table's columns in their order, with units where they have some: size,latency:us,- (- leaves one out)
     #[arg(long, value_name = "NAME[:UNIT],...", value_delimiter = ',', help_heading = TABLES)]
     pub(crate) columns: Vec<String>,
@@ -36,8 +45,6 @@ pub(crate) struct Import {
     /// A cell without a figure, such as - or NaN; may be given several times
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = TABLES)]
     pub(crate) missing: Vec<String>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 /// Heading of the options of tables.

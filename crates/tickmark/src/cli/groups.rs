@@ -7,7 +7,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure this machine", &["run", "list", "verify", "doctor", "tick", "timers", "live"]),
     ("Measure messages, transactions and commands", &["comms", "http", "sql", "bill", "clock-reads", "dose"]),
     ("Change a setting and compare", &["versus", "experiment", "experiments", "hz", "lab"]),
-    ("Show and judge recordings", &["show", "compare", "check", "report", "recordings", "stat"]),
+    ("Show and judge recordings", &["show", "compare", "check", "history", "report", "recordings", "stat"]),
     ("Exchange with other programs and machines", &["import", "export", "schema", "fleet"]),
     ("Find help, set up the shell", &["questions", "completions", "man"]),
 ];

@@ -41,7 +41,7 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 &["tickmark experiment sysctl:NAME=0,1 --command ./bench.sh"],
             ),
             ("Did anything change between two recordings or files?", &["tickmark compare before after"]),
-            ("Since when is it slower?", &["tickmark recordings --changes syscall"]),
+            ("Since when is it slower?", &["tickmark history syscall"]),
             (
                 "May this change be merged?",
                 &["tickmark check", "tickmark check --new FILES --history FOLDER"],

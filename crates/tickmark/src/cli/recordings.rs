@@ -16,9 +16,6 @@ pub(crate) struct Recordings {
     /// Only recordings with this fact (of `show --format json`), such as clock.source=hpet or kernel.release=6.1*
     #[arg(long, value_name = "NAME=PATTERN", value_parser = fact)]
     pub(crate) fact: Vec<(String, glob::Pattern)>,
-    /// These metrics over the recordings, and when they changed their level: names, suites or patterns; of up to four figures with a plot
-    #[arg(long, visible_alias = "metric", value_name = "METRIC", num_args = 1.., conflicts_with = "rebuild")]
-    pub(crate) changes: Vec<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -12,7 +12,7 @@ mod setting;
 use crate::cli::{Cli, Command, Format};
 use crate::error::{Code, Error};
 use exchange::{export, export_gaps, export_metrics, fleet, import, import_events, shared};
-use judge::{changes, check, compare, gates, recordings, report, show, stat};
+use judge::{check, compare, gates, history, recordings, report, show, stat};
 use load::{bill, clock_reads, comms, document, dose, hosts, http, sql};
 use machine::{cpus, doctor, list, live, looks, run, scenarios, threshold, tick, timers, verify};
 use setting::{answers, arms, boots, experiment, hz, lab, launched, matrix, more, papers, pilot, versus};
@@ -43,6 +43,7 @@ fn dispatch_here(cli: Cli) -> Result<Code, Error> {
         Command::Experiments(options) => papers::experiments(&store()?, &options),
         Command::Compare(compare) => compare::run(&store()?, &compare),
         Command::Check(options) => check::run(&store()?, &options),
+        Command::History(options) => history::run(store, &options),
         Command::Live(options) => live::run(&options),
         Command::Report(options) => report::run(&store()?, &options),
         Command::Dose(options) => dose::run(&store()?, &options),

@@ -197,7 +197,7 @@ const ALL: [Known; 34] = [
     known::<ListPage>(&["list"]),
     known::<VerifyPage>(&["verify"]),
     known::<RecordingsPage>(&["recordings"]),
-    known::<json::Changes>(&["recordings --changes"]),
+    known::<json::HistoryPage>(&["history"]),
     known::<json::ComparisonPage>(&["compare", "experiment"]),
     known::<json::VersusPage>(&["versus"]),
     known::<json::PapersPage>(&["experiments"]),

@@ -194,23 +194,15 @@ fn a_level_begins_where_figures_became_others() {
             slowed(&bench, &name);
         }
     }
-    let all = bench.json(&["recordings", "--changes", PROBE]);
+    let all = bench.json(&["history", PROBE]);
     let mean = all["series"].as_array().unwrap().iter().find(|series| series["figure"] == "mean").unwrap();
     let of = |change: &Value| (change["from"]["name"].clone(), change["ratio"].as_f64().unwrap());
     let changes: Vec<(Value, f64)> = mean["changes"].as_array().unwrap().iter().map(of).collect();
-    assert_eq!((mean["values"].as_array().unwrap().len(), mean["runs"].as_u64()), (12, Some(2)));
+    assert_eq!((mean["points"].as_array().unwrap().len(), mean["runs"].as_u64()), (12, Some(2)));
     assert!(changes.iter().any(|(name, ratio)| name == "n6" && *ratio > 2.0), "{mean:#}");
-    let text = out(&bench.run(&["recordings", "--changes", PROBE]));
-    assert!(
-        text.contains(&format!("{PROBE} mean: 12 recordings of ")) && text.contains("  n6  p 0.0"),
-        "{text}"
-    );
-    refused(&bench.run(&["recordings", "--changes", "nothing"]), 2, &["--changes nothing"]);
-    refused(
-        &bench.run(&["recordings", "--changes", PROBE, "--format", "json", "delete", "last"]),
-        2,
-        &["delete"],
-    );
+    let text = out(&bench.run(&["history", PROBE]));
+    assert!(text.starts_with("2 of 2 figures changed:\n") && text.contains(" n6"), "{text}");
+    refused(&bench.run(&["history", "nothing"]), 2, &["history nothing"]);
 }
 
 /// Makes every batch of a recording take three times as long.

@@ -221,8 +221,8 @@ fn the_gate_takes_result_files() {
     }
     let output = bench.run(&["check", "--only", "wrk.requests"]);
     assert_eq!(output.status.code(), Some(3), "{}{}", out(&output), err(&output));
-    let all = bench.json(&["recordings", "--changes", "wrk.requests"]);
-    assert_eq!(all["series"][0]["values"].as_array().unwrap().len(), 21, "{all}");
+    let all = bench.json(&["history", "wrk.requests"]);
+    assert_eq!(all["series"][0]["points"].as_array().unwrap().len(), 21, "{all}");
 }
 
 /// The lines of docs/IMPORT.md for a CI, run as they stand there, job after job: a shell's, GitHub's and GitLab's.
@@ -334,12 +334,12 @@ fn the_gate_judges_each_command_and_each_new_file() {
         let file = history.join(format!("{number:02}.json"));
         assert!(bench.run(&["import", file.to_str().unwrap()]).status.success());
     }
-    let all = bench.json(&["recordings", "--changes", "hyperfine.time"]);
+    let all = bench.json(&["history", "hyperfine.time"]);
     let counts: Vec<usize> = all["series"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|series| series["values"].as_array().unwrap().len())
+        .map(|series| series["points"].as_array().unwrap().len())
         .collect();
     assert_eq!(counts, [8, 8], "{all}");
     let store = bench.store().to_str().unwrap().to_owned();

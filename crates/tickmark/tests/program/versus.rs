@@ -308,10 +308,10 @@ fn a_command_has_a_history() {
     assert_eq!(check.status.code(), Some(5));
     assert!(out(&check).contains("1 new recording beside 2 earlier"), "{}{}", out(&check), err(&check));
     assert_eq!(bench.run(&["check"]).status.code(), Some(5), "none that `run` made");
-    let changes = bench.json(&["recordings", "--changes", "command.time"]);
+    let changes = bench.json(&["history", "command.time"]);
     let of = |command: &str| {
         let all = changes["series"].as_array().unwrap().iter().filter(|series| series["command"] == command);
-        all.map(|series| series["values"].as_array().map_or(0, Vec::len)).collect::<Vec<_>>()
+        all.map(|series| series["points"].as_array().map_or(0, Vec::len)).collect::<Vec<_>>()
     };
     let mut first = of("sleep 0.001");
     first.sort_unstable();

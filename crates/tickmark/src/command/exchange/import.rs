@@ -1,6 +1,6 @@
 //! Results of other programs become recordings.
 
-use crate::cli::{self, Format, Import};
+use crate::cli::{self, Format, Import, TableArgs};
 use crate::command::import_events;
 use crate::command::pages::{ImportPage, ImportedPage};
 use crate::error::{Code, Error};
@@ -29,7 +29,7 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
         return own_events(store, import, file, events);
     }
     let nothing = |why| Error::Usage(format!("{why}; nothing was imported"));
-    let (found, warnings) = tickmark_import::read(&texts, &table_options(import)).map_err(nothing)?;
+    let (found, warnings) = tickmark_import::read(&texts, &table_options(&import.table)).map_err(nothing)?;
     let mut names = Imported::names(&found);
     if let Some(name) = &import.name {
         if names.len() > 1 {
@@ -96,19 +96,20 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
 }
 
 /// The roles of a table's columns.
-fn table_options(import: &Import) -> TableOptions {
+pub(in crate::command) fn table_options(table: &TableArgs) -> TableOptions {
     TableOptions {
-        columns: import.columns.clone(),
-        values: import.value.clone(),
-        groups: import.group.clone(),
-        metric: import.metric.clone(),
-        time: import.time.clone(),
-        lines: import.lines.map(|lines| match lines {
+        columns: table.columns.clone(),
+        values: table.value.clone(),
+        groups: table.group.clone(),
+        metric: table.metric.clone(),
+        time: table.time.clone(),
+        lines: table.lines.map(|lines| match lines {
             cli::Lines::Repetitions => tickmark_import::Lines::Repetitions,
             cli::Lines::Replicates => tickmark_import::Lines::Replicates,
         }),
-        decimal_comma: import.decimal == ",",
-        missing: import.missing.clone(),
+        decimal_comma: table.decimal == ",",
+        missing: table.missing.clone(),
+        is_history: false,
     }
 }
 
@@ -165,7 +166,7 @@ fn tables(of: &Imported) -> &'static str {
 }
 
 /// The file, or of criterion's folder the samples of each benchmark.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(in crate::command) fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

@@ -19,9 +19,6 @@ pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Cod
         let values = store.fact(name, &entries);
         entries.retain(|entry| values.get(&entry.id).is_some_and(|value| pattern.matches(value)));
     }
-    if !options.changes.is_empty() {
-        return crate::command::changes::run(store, &entries, &options.changes, &options.output);
-    }
     if options.output.format == Format::Json {
         crate::command::print_page(&RecordingsPage::new(entries))?;
         return Ok(Code::Done);

@@ -1,0 +1,97 @@
+//! Figures over time: the recordings of the store, or result files of other programs.
+
+use crate::cli::{Format, History};
+use crate::command::import;
+use crate::error::{Code, Error};
+use crate::progress::Steps;
+use crate::selection::Named;
+use tickmark_analysis::history::{self, Begun, Measurement, Origin, TooMany};
+use tickmark_import::{Imported, TableOptions};
+use tickmark_store::{Entry, Store};
+use tickmark_wire::text::printable;
+
+pub(in crate::command) fn run(
+    store: impl FnOnce() -> Result<Store, Error>,
+    options: &History,
+) -> Result<Code, Error> {
+    let mut steps = Steps::new();
+    let folder = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
+    let all = match options.files.is_empty() {
+        true => of_store(&store()?, options, &mut steps)?,
+        false => of_files(&Store::at(Some(folder.path().to_owned()), |_| {})?, options, &mut steps)?,
+    };
+    let metrics = all.iter().flat_map(|one| &one.recording.meta.plan.metrics);
+    let named = Named::new("history", &options.metrics, metrics);
+    let built = history::build(&all, &|group, row| named.picks(group, row), &mut |at| {
+        steps.at(&match at {
+            Begun::Recording(at) => format!("figures of recording {} of {}", at + 1, all.len()),
+            Begun::Series(series) => format!("levels of {} {}", series.metric, series.figure),
+        });
+    });
+    steps.finish();
+    named.each_fits()?;
+    let too_many = |TooMany { figures, most }| {
+        Error::Usage(format!(
+            "history: {figures} figures have enough recordings, and {most} can be judged together: name fewer"
+        ))
+    };
+    let series = built.map_err(too_many)?;
+    if let Some(file) = &options.output {
+        crate::command::report::write(file, &tickmark_render::history::html(&series))?;
+    }
+    match options.shown.format {
+        Format::Json => crate::command::print_page(&tickmark_render::json::HistoryPage::new(&series))?,
+        Format::Text => crate::command::print(&tickmark_render::history::text(&series))?,
+    }
+    Ok(Code::Done)
+}
+
+/// The recordings of a store. Experiments turn a knob and are no history.
+fn of_store(store: &Store, options: &History, steps: &mut Steps) -> Result<Vec<Measurement>, Error> {
+    let mut entries = store.list()?;
+    for (name, pattern) in &options.fact {
+        let values = store.fact(name, &entries);
+        entries.retain(|entry| values.get(&entry.id).is_some_and(|value| pattern.matches(value)));
+    }
+    entries.retain(|entry: &Entry| entry.is_history() && entry.complete);
+    let mut all = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        steps.at(&format!("reading recording {} of {}", at + 1, entries.len()));
+        match store.read(&entry.id) {
+            Ok(recording) => all.push(Measurement::from(recording)),
+            Err(why) => steps.warn(&format!("{} is left out: {why}", entry.id)),
+        }
+    }
+    Ok(all)
+}
+
+/// The measurements of files, in the order of their times, or where they have none of the files and their lines.
+fn of_files(store: &Store, options: &History, steps: &mut Steps) -> Result<Vec<Measurement>, Error> {
+    let files: Vec<_> =
+        options.files.iter().map(|path| import::files(path)).collect::<Result<Vec<_>, _>>()?.concat();
+    let texts = files.iter().map(|path| import::text(path)).collect::<Result<Vec<_>, _>>()?;
+    let table = TableOptions { is_history: true, ..import::table_options(&options.table) };
+    let (found, warnings) = tickmark_import::read(&texts, &table).map_err(Error::Usage)?;
+    for why in warnings.iter().chain(found.iter().flat_map(|one| one.remarks.iter().chain(&one.left_out))) {
+        steps.warn(&printable(why, false));
+    }
+    let mut all = Vec::new();
+    for (at, one) in found.iter().enumerate() {
+        steps.at(&format!("reading result {} of {}", at + 1, found.len()));
+        let recording = store.read(&import::keep(store, one, &one.host)?)?;
+        all.push(measurement(one, recording, files.len() > 1));
+    }
+    if found.iter().all(|one| one.at.is_some()) {
+        all.sort_by_key(|one| one.recording.meta.created);
+    }
+    Ok(all)
+}
+
+/// A result in its place. Of several files, each with a result that has only the file's name, the series is the program's.
+fn measurement(one: &Imported, recording: tickmark_store::Recording, several: bool) -> Measurement {
+    let origin = Origin::File { is_timed: one.at.is_some() };
+    match several && one.is_named_by_file {
+        true => Measurement { recording, origin, machine: one.tool.clone() },
+        false => Measurement { origin, ..Measurement::from(recording) },
+    }
+}
