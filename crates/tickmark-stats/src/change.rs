@@ -24,6 +24,8 @@ const SPREADS: f64 = 0.15;
 /// Independent values that the values are worth, n (1 - r) / (1 + r): of fewer, only what is so much rarer is claimed.
 const WORTH: f64 = 16.0;
 const RARER: f64 = 5.0;
+/// Of the level so much is kept where values resemble each other wholly, and as much less as they do so less: noise is then made of fewer values.
+const KEPT: f64 = 0.4;
 /// Fewer values are judged as they are, if they do not resemble each other.
 const FEW: f64 = 0.1;
 /// A place is possible if twice the log likelihood is less than this below the best (the 95th percentile of Hansen, Sample splitting and
@@ -152,7 +154,7 @@ pub fn find(values: &[f64], level: f64) -> Found {
     found.resemblance = r;
     let worth = values.len() as f64 * (1.0 - r) / (1.0 + r);
     let is_wave = worth < WORTH && r > FEW;
-    let level = if is_wave { level / RARER } else { level };
+    let level = (if is_wave { level / RARER } else { level }) * (1.0 - KEPT * r);
     let mut random = StdRng::seed_from_u64(1);
     let (mut places, mut flat) = (Vec::new(), values.to_vec());
     search(&mut flat, 0, LEVELS * level, &mut random, &mut places);

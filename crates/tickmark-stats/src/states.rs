@@ -1,6 +1,10 @@
 //! Whether values fall into two states with nothing between them: the same CPU or another, huge pages or not. A mean or a deviation of
 //! such values describes neither.
 
+mod compared;
+
+pub use compared::{CONFIDENCE, ComparedStates, compare_states};
+
 use crate::median;
 
 /// Fewer values are none that states can be told of.

@@ -44,7 +44,7 @@ cargo xtask peers latency     response times of tickmark http in open loop besid
 cargo xtask peers stat        time and memory of tickmark stat beside ministat (2 min)
 cargo xtask peers tick        what tickmark tick says, against the kernel's counts, known disturbers and lost computation (3 min)
 cargo xtask peers timer-dose  what tickmark tick says that a timer costs, against a dose of expiries (2 min)
-cargo xtask peers changes     rates of recordings --changes: false changes and steps found, on synthetic series
+cargo xtask peers changes     rates of history: false changes and steps found, on synthetic series, beside Otava and ruptures (4 min)
 cargo xtask peers culprits    planted culprits that tickmark tick has to name, here and in guests with Debian's kernels 6.1 and 6.12 (10 min)
 cargo xtask peers witness     names that tickmark tick gives to gaps by the kernel's events, against perf record (2 min)
 cargo xtask peers sweep       how often tickmark tick finds the tick beside competitors, and how right it is (15 min)

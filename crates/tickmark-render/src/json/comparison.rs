@@ -9,6 +9,7 @@ use tickmark_analysis::comparison::{
 };
 use tickmark_analysis::report::Unit;
 use tickmark_stats::permutation::Labels;
+use tickmark_stats::states::{ComparedStates, compare_states};
 use tickmark_stats::verdict::{Comparison, Correction, Order, Test, Verdict};
 use tickmark_wire::Better;
 
@@ -118,8 +119,24 @@ json_object! {
         lag_1: Option<f64> = line.checks.lag_1,
         drift_p: Option<f64> = line.checks.drift,
         order: Option<OrderTests> = line.claim.and_then(|c| c.order).map(|of| OrderTests::new(&of)),
+        /// Where the values of both sides are in two states, and one side in both.
+        states: Option<StatesPage> = compare_states(&line.values[0], &line.values[1]).as_ref().map(StatesPage::new),
         /// As the text has them.
         shown: Shown = Shown::new(words::printed(line, &against.basis, margin)),
+    }
+
+    /// Two states of both sides together: how often each side is in the higher one, and whether the states differ.
+    pub struct StatesPage(of: &ComparedStates) {
+        /// The middles of the lower and the higher state.
+        centres: [f64; 2] = of.centres,
+        /// Of each side, the share of values in the higher state, and its limits (95 %).
+        higher_share: [f64; 2] = of.shares().map(|(share, _)| share),
+        higher_share_interval: [[f64; 2]; 2] = of.shares().map(|(_, interval)| ends(interval)),
+        /// The chance of shares as different where they are the same.
+        p_shares: f64 = of.p,
+        /// In the lower and the higher state, the candidate's mean over the baseline's, and its limits.
+        ratios: [Option<f64>; 2] = of.within.map(|one| one.map(|(ratio, _)| ratio)),
+        ratio_intervals: [Option<[f64; 2]>; 2] = of.within.map(|one| one.map(|(_, interval)| ends(interval))),
     }
 
     struct Shown(of: Printed) {

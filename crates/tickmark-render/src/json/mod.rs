@@ -27,7 +27,7 @@ pub use bill::BillPage;
 pub use check::{CheckPage, LimitsPage};
 pub use clock_reads::ClockReads;
 pub use comms::CommsPage;
-pub use comparison::{ComparisonPage, OrderTests};
+pub use comparison::{ComparisonPage, OrderTests, StatesPage};
 pub use doctor::DoctorPage;
 pub use dose::DosePage;
 pub use history::HistoryPage;

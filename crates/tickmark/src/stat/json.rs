@@ -2,7 +2,7 @@
 
 use super::model::{Against, Model, Set};
 use serde_json::Number;
-use tickmark_render::json::{OrderTests, Page};
+use tickmark_render::json::{OrderTests, Page, StatesPage};
 use tickmark_render::json_object;
 use tickmark_stats::Interval;
 use tickmark_stats::permutation::Labels;
@@ -108,6 +108,8 @@ json_object! {
         p_mann_whitney: Option<f64> = of.ranks.as_ref().map(|ranks| ranks.p),
         medians_difference: Option<f64> = of.medians.map(|(point, _)| point),
         medians_interval: Option<[f64; 2]> = of.medians.map(|(_, interval)| ends(interval)),
+        /// Where both sets are in two states, and one in both.
+        states: Option<StatesPage> = of.states.as_ref().map(StatesPage::new),
     }
 }
 

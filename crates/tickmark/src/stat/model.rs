@@ -6,6 +6,7 @@ use rand::rngs::StdRng;
 use tickmark_stats::bootstrap::bca;
 use tickmark_stats::rank::{MannWhitney, hodges_lehmann, mann_whitney, signed_rank};
 use tickmark_stats::series::{Drift, drift, lag_1, lag_1_by_chance};
+use tickmark_stats::states::{ComparedStates, compare_states};
 use tickmark_stats::summary::{Summary, quantile_ranks};
 use tickmark_stats::two::{Difference, Moments};
 use tickmark_stats::verdict::{Comparison, Order, Rule, Sides, compare_all};
@@ -72,6 +73,8 @@ pub(crate) struct Against {
     pub(crate) ranks: Option<MannWhitney>,
     /// Where the difference of the medians lies, by drawing the values again.
     pub(crate) medians: Option<(f64, Interval)>,
+    /// Where both are in two states, and one in both.
+    pub(crate) states: Option<ComparedStates>,
 }
 
 pub(crate) struct Model {
@@ -210,6 +213,10 @@ fn against(sets: &[(String, Vec<f64>)], described: &[Set], manner: Manner) -> Ve
                 ranks: ranked.then(|| mann_whitney(base, other)).flatten(),
                 medians: (large <= DRAWN && !manner.paired)
                     .then(|| medians(base, other, confidence))
+                    .flatten(),
+                // Those of large integers are distances, and no levels.
+                states: (described[0].origin == 0 && described[set].origin == 0)
+                    .then(|| compare_states(base, other))
                     .flatten(),
             })
         })

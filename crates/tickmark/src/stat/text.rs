@@ -5,7 +5,7 @@ use super::distances::Distances;
 use super::figures::SYMBOLS;
 use super::model::{Against, Model, Set};
 use std::fmt::Write;
-use tickmark_render::comparison::order;
+use tickmark_render::comparison::{order, states};
 use tickmark_render::count;
 use tickmark_stats::verdict::{Test, Verdict};
 
@@ -154,6 +154,9 @@ fn compared(out: &mut String, model: &Model, against: &Against) {
     if let Some((point, i)) = against.medians {
         let [point, low, high] = [point, i.low, i.high].map(|value| g(value, 6));
         let _ = writeln!(out, "  difference of medians {point} [{low}, {high}] (bootstrap, BCa)");
+    }
+    if let Some(found) = &against.states {
+        let _ = writeln!(out, "  {}", states(found, &|value| g(value, 6)));
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod catalogue;
 pub(crate) mod changes;
 mod claims;
 pub(crate) mod culprits;
+mod finders;
 pub(crate) mod history;
 pub(crate) mod http;
 pub(crate) mod latency;

@@ -1,7 +1,9 @@
 //! How the values of a comparison were obtained, and what is to be known of all of its lines.
 
+use super::super::states::states;
 use super::replicates;
 use tickmark_analysis::comparison::{Against, Basis, Caution, Line, Word};
+use tickmark_stats::states::compare_states;
 use tickmark_stats::verdict::{LEVEL, Test};
 
 /// Of so many values the means are normal: nothing is to be said of their labels.
@@ -15,9 +17,24 @@ pub(crate) fn notes(against: &Against) -> Vec<String> {
             "the difference drifts from block to block in {figures} of {of} figures, such as {metric} {figure}: it is not constant"
         ),
     }));
+    notes.extend(two_states(against));
     notes.extend(too_few_labels(against));
     notes.extend(unseen(against));
     notes
+}
+
+/// The most figures whose states are told.
+const TOLD: usize = 3;
+
+/// Figures whose values are in two states: their shares and levels apart.
+fn two_states(against: &Against) -> Vec<String> {
+    let one = |line: &Line| {
+        let [base, candidate] = &line.values;
+        let found = compare_states(base, candidate)?;
+        let shown = |value: f64| crate::number::value(value, None, line.unit);
+        Some(format!("{} {}: {}", line.metric, line.figure, states(&found, &shown)))
+    };
+    against.lines.iter().filter(|line| line.word != Word::NotCompared).filter_map(one).take(TOLD).collect()
 }
 
 /// Limits of "equivalent", in words.
