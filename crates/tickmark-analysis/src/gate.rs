@@ -1,6 +1,7 @@
 //! A gate: whether new recordings are as the earlier ones of their machine were, and how well it can tell.
 
 mod calibrated;
+mod level;
 
 use crate::comparison::{Difference, RowFilter, between, of_runs};
 use crate::report::{self, Row, RowStatus, Unit};
@@ -10,6 +11,8 @@ use tickmark_stats::median;
 use tickmark_stats::states::{TwoStates, two_states};
 use tickmark_store::Recording;
 use tickmark_wire::Better;
+
+pub use level::{OlderLevel, of_an_older_level};
 
 pub use calibrated::{CONFIDENCE, Calibrated, DetectionCounts, PLANTED};
 
@@ -116,6 +119,8 @@ pub struct Line {
     pub p_better: f64,
     /// How many of the earlier ones are as far from their middle as the new ones, on the side where these lie.
     pub beyond: usize,
+    /// The slowdown (or other change, where neither side is worse) that would be found in four of five cases, as a share; none where the labels judge.
+    pub visible: Option<f64>,
     /// The two states that the earlier ones were in, where they were.
     pub states: Option<TwoStates>,
     /// True if other tasks had the CPU in one of the new ones: what it claims may be theirs.
@@ -177,22 +182,35 @@ impl Checked {
     /// True if there are enough of them for any claim at the level.
     #[must_use]
     pub fn can_tell(&self) -> bool {
-        self.counts[0] >= 3
-            && !self.lines.is_empty()
-            && least_chance(self.counts[0], self.counts[1]) <= LEVEL + 1e-9
+        self.counts[0] >= FEWEST && !self.lines.is_empty()
     }
 
-    /// How many earlier ones that takes.
+    /// True if there are enough of them for their labels to judge; else Student's t does.
     #[must_use]
-    pub fn needed(&self) -> usize {
-        needed(self.counts[1])
+    pub fn by_labels(&self) -> bool {
+        by_labels(self.counts[0], self.counts[1])
+    }
+
+    /// Between which slowdowns those lie that would be found in four of five cases, each in one figure, where that is known.
+    #[must_use]
+    pub fn visible(&self) -> Option<(f64, f64)> {
+        let all = || self.lines.iter().filter_map(|line| line.visible);
+        let least = all().min_by(f64::total_cmp)?;
+        Some((least, all().fold(least, f64::max)))
     }
 }
 
-/// How many earlier recordings it takes to judge so many new ones together.
+/// How many earlier recordings it takes for a claim.
+pub use tickmark_stats::gate::FEWEST;
+
+/// How many earlier recordings it takes for so many new ones to be judged by their labels, which a calibration is made for.
 #[must_use]
-pub fn needed(new: usize) -> usize {
-    (3..).find(|earlier| least_chance(*earlier, new) <= LEVEL + 1e-9).unwrap_or(3)
+pub fn needed_by_labels(new: usize) -> usize {
+    (3..).find(|earlier| by_labels(*earlier, new)).unwrap_or(3)
+}
+
+fn by_labels(earlier: usize, new: usize) -> bool {
+    earlier >= 3 && least_chance(earlier, new) <= LEVEL + 1e-9
 }
 
 /// Judges figures of new recordings by those of earlier ones; `environments` are the newest of the earlier ones, and the new ones.
@@ -206,9 +224,25 @@ pub fn check(
     let rows = |side: &[Figures]| side.iter().map(|figures| logarithms(figures, &shared)).collect::<Vec<_>>();
     let sides: Vec<Side> = shared.iter().map(|name| worse_side(new[0][*name].better)).collect();
     let opposite: Vec<Side> = sides.iter().map(|side| side.opposite()).collect();
-    let judge = |sides: &[Side]| gate::judge(&rows(earlier), &rows(new), sides).unwrap_or_default();
+    let few = !by_labels(earlier.len(), new.len());
+    let judge = |sides: &[Side]| -> Vec<(Judged, Option<f64>)> {
+        let (earlier, new) = (rows(earlier), rows(new));
+        match few {
+            true => {
+                let judged = gate::judge_few(&earlier, &new, sides).unwrap_or_default();
+                let errors = gate::visible_errors(earlier.len(), judged.len(), LEVEL);
+                let visible = |error: f64| Some((error * errors).exp_m1()).filter(|by| by.is_finite());
+                judged.into_iter().map(|(judged, error)| (judged, visible(error))).collect()
+            }
+            false => {
+                let judged = gate::judge(&earlier, &new, sides).unwrap_or_default();
+                judged.into_iter().map(|judged| (judged, None)).collect()
+            }
+        }
+    };
     let judged = judge(&sides).into_iter().zip(judge(&opposite));
-    let line = |(name, (judged, opposite)): (&&Name, (Judged, Judged))| {
+    let line = |(name, ((judged, visible), (opposite, _))): (&&Name, ((Judged, Option<f64>), _))| {
+        let opposite: Judged = opposite;
         let values: Vec<f64> = earlier.iter().map(|figures| figures[*name].value).collect();
         // In logarithms, as it is judged.
         let middle = median(values.iter().map(|value| value.ln())).map_or(f64::NAN, f64::exp);
@@ -223,6 +257,7 @@ pub fn check(
             judged,
             p_better: if worse_side(better) == Side::Either { 1.0 } else { opposite.p },
             beyond: values.iter().filter(|value| is_beyond(**value, middle, middle * judged.ratio)).count(),
+            visible,
             states: two_states(&values),
             contended: new.iter().any(|figures| figures[*name].contended),
             partly: new.iter().any(|figures| figures[*name].partly),
@@ -311,8 +346,13 @@ mod tests {
         let faster = check(&earlier, &[recording(100.5, 6e4)], None);
         assert!(faster.lines[1].changed() && !faster.lines[1].worse(), "{faster:?}");
         assert!(check(&earlier, &[recording(100.5, 4e4)], None).lines[1].worse());
-        let few = check(&earlier[..10], &many(1, 2), None);
-        assert!(!few.can_tell() && few.needed() == 19, "{few:?}");
+        // Fewer earlier ones judge by Student's t, and say what they would see; one does not spread.
+        let few = check(&earlier[..5], &many(1, 2), None);
+        let (least, most) = few.visible().unwrap();
+        assert!(few.can_tell() && !few.by_labels() && !few.lines.iter().any(Line::changed), "{few:?}");
+        assert!(least > 0.005 && most < 0.1, "{least} to {most}");
+        assert!(check(&earlier[..5], &[recording(110.0, 5.02e4)], None).lines[0].worse());
+        assert!(!check(&earlier[..1], &many(1, 2), None).can_tell());
     }
 
     #[test]

@@ -6,10 +6,10 @@ mod xml;
 
 use crate::comparison::difference;
 use crate::grid::{table, wrapped};
-use crate::number::{change, count, value};
+use crate::number::{self, change, count, value};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
-use tickmark_analysis::gate::{Checked, Lack, Line};
+use tickmark_analysis::gate::{Checked, FEWEST, Lack, Line, Name};
 
 pub use calibration::Calibration;
 pub use limits::{Limit, Limits};
@@ -29,6 +29,8 @@ pub struct Page<'a> {
     pub checked: &'a Checked,
     /// How well the gate can tell, where that was measured.
     pub calibration: Option<Calibration>,
+    /// How many earlier ones are left out, as a figure had another level then, and which figure.
+    pub older: Option<(usize, Name)>,
     /// True if the earlier ones were chosen.
     pub is_baseline: bool,
     /// True if they are results of another program.
@@ -73,8 +75,8 @@ impl Page<'_> {
         let partly = first(&|line| line.partly);
         let undirected = first(&|line| line.changed() && !line.has_direction());
         match () {
-            () if checked.counts[0] < checked.needed() => {
-                format!("{} earlier recordings are needed for a claim at 5 %; until then --max and --min judge by limits", checked.needed())
+            () if checked.counts[0] < FEWEST => {
+                format!("{FEWEST} earlier recordings are needed for a claim at 5 %; until then --max and --min judge by limits")
             }
             () if checked.lines.is_empty() => "no figure that all of them have".to_owned(),
             () if !checked.without.is_empty() => self.lacks(),
@@ -103,6 +105,29 @@ impl Page<'_> {
             (Some(names), _) => format!("the new recordings lack {names}, or measured it over another size"),
             (None, names) => format!("not all earlier recordings have {}", names.unwrap_or_default()),
         }
+    }
+
+    /// Earlier ones that are no measure any more.
+    fn older(&self) -> Option<String> {
+        let (count, (metric, figure)) = self.older.as_ref()?;
+        Some(format!(
+            "Left out, as {metric} {figure} had another level then: {} before (tickmark history {metric}).",
+            number::count(*count as u32, "earlier recording")
+        ))
+    }
+
+    /// How small a change of one figure would be seen, where few earlier recordings judge.
+    fn visible(&self) -> Option<String> {
+        let (least, most) = self.checked.visible()?;
+        let [least, most] = [least, most].map(|share| change(1.0 + share, 1));
+        let range = if least == most {
+            least
+        } else {
+            format!("{least} on, and in those that vary most from {most} on")
+        };
+        Some(format!(
+            "By so few earlier recordings a change for the worse in one figure is seen in at least four of five cases from {range}; in a figure that never varied none is."
+        ))
     }
 
     /// The figures that are shown and whose earlier values fall into two states, a sentence each.
@@ -190,9 +215,21 @@ impl Page<'_> {
             (false, false) => "recordings are the newest of this machine that measured the same",
         };
         let note = format!(
-            "Earlier {baseline}. As far: how many of them are as far from their middle, on the side where the new figure lies. p is the chance of any figure as far off on that side where nothing changed, if recordings are alike; at .05 or below a change is claimed."
+            "Earlier {baseline}. As far: how many of them are as far from their middle, on the side where the new figure lies. p is the chance of any figure as far off on that side where nothing changed, if recordings are alike{}; at .05 or below a change is claimed.",
+            if self.checked.by_labels() {
+                ""
+            } else {
+                " and their logarithms normal (few: by Student's t, corrected by Holm)"
+            }
         );
-        for line in self.states().chain([note]).flat_map(|note| wrapped(&note, 0)) {
+        for line in self
+            .older()
+            .into_iter()
+            .chain(self.states())
+            .chain(self.visible())
+            .chain([note])
+            .flat_map(|note| wrapped(&note, 0))
+        {
             let _ = writeln!(out, "{line}");
         }
         for line in self.calibration.iter().flat_map(|of| wrapped(&of.words(), 0)) {

@@ -4,6 +4,10 @@
 //! recordings are exchangeable, any figure is claimed with a chance of at most the level; where they drift, more often: that is
 //! measured, and not assumed.
 
+mod few;
+
+pub use few::{FEWEST, judge_few, visible_errors};
+
 use crate::Interval;
 use crate::rare::upper;
 use rand::SeedableRng;

@@ -71,7 +71,7 @@ impl Calibrated {
         };
         for trial in usable.chunks_exact(together.max(1)) {
             let checked = check(&earlier, trial, None);
-            if !checked.can_tell() {
+            if !checked.can_tell() || !checked.by_labels() {
                 return None;
             }
             all.trials += 1;

@@ -38,6 +38,7 @@ fn page(checked: &Checked, code: u8) -> Page<'_> {
         name: HOSTILE.to_owned(),
         checked,
         calibration: Some(calibration),
+        older: None,
         is_baseline: false,
         is_imported: false,
         fails: &Line::changed,
@@ -103,10 +104,14 @@ fn what_cannot_be_judged_is_no_pass() {
     assert!(open.annotations().starts_with("::warning"), "{}", open.annotations());
     let page = Page { calibration: None, ..open };
     assert!(page.verdict().contains("--calibrate"), "{}", page.verdict());
-    let few = check(&[recording(100.0), recording(101.0), recording(99.0)], &[recording(100.0)], None);
+    let few = check(&[recording(100.0), recording(101.0), recording(99.0)], &[recording(100.5)], None);
     let few = Page { checked: &few, ..page };
-    assert!(few.verdict().contains("19 earlier recordings are needed"), "{}", few.verdict());
-    let passed = Page { checked: &observed, code: 0, ..few };
+    let text = few.text().replace('\n', " ");
+    assert!(text.contains("By so few earlier recordings") && text.contains("Student's t"), "{text}");
+    let none = check(&[recording(100.0)], &[recording(100.0)], None);
+    let none = Page { checked: &none, ..few };
+    assert!(none.verdict().contains("2 earlier recordings are needed"), "{}", none.verdict());
+    let passed = Page { checked: &observed, code: 0, ..none };
     assert!(
         passed.verdict().starts_with("no change of 2 figures")
             && !read(&passed.junit()).contains(&"error".to_owned())

@@ -4,7 +4,7 @@ use super::{Page, finite};
 use crate::gate::{self, Calibration, Limit, Limits};
 use crate::json_object;
 use tickmark_analysis::comparison::Difference;
-use tickmark_analysis::gate::{CONFIDENCE, Calibrated, DetectionCounts, Lack, Line, PLANTED};
+use tickmark_analysis::gate::{CONFIDENCE, Calibrated, DetectionCounts, FEWEST, Lack, Line, PLANTED};
 use tickmark_analysis::report::Unit;
 use tickmark_stats::states::TwoStates;
 use tickmark_wire::Better;
@@ -20,7 +20,11 @@ json_object! {
         earlier: usize = page.checked.counts[0],
         new: usize = page.checked.counts[1],
         /// Earlier recordings that a claim at 5 % takes.
-        needed: usize = page.checked.needed(),
+        needed: usize = FEWEST,
+        /// `permutations`, or `t` where there are few earlier recordings.
+        judged_by: &'static str = if page.checked.by_labels() { "permutations" } else { "t" },
+        /// How many earlier ones are left out, as a figure had another level then.
+        of_an_older_level: usize = page.older.as_ref().map_or(0, |(count, _)| *count),
         /// True if the earlier ones were chosen.
         baseline: bool = page.is_baseline,
         figures: Vec<LinePage> = page.checked.lines.iter().map(|line| LinePage::new(line, (page.fails)(line) && !line.contended)).collect(),
@@ -48,6 +52,8 @@ json_object! {
         /// Earlier ones that are as far or farther.
         as_far: usize = line.beyond,
         p: f64 = line.p(),
+        /// By `t`: the change for the worse that would be seen in four of five cases, a share.
+        visible: Option<f64> = line.visible.and_then(finite),
         p_worse: Option<f64> = line.has_direction().then_some(line.judged.p),
         /// The two levels between which the earlier ones alternate.
         states: Option<[StatePage; 2]> = line.states.map(StatePage::both),

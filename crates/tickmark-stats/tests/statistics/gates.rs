@@ -5,7 +5,7 @@ use crate::noise::{NOISES, Noise, bound};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::ops::Range;
-use tickmark_stats::gate::{Side, judge, share_interval, would_claim};
+use tickmark_stats::gate::{Side, judge, judge_few, share_interval, visible_errors, would_claim};
 use tickmark_stats::verdict::LEVEL;
 
 /// Earlier recordings, the trials of a calibration after them, and recordings that are judged after these.
@@ -21,8 +21,7 @@ const PLANTED: [f64; 3] = [0.01, 0.02, 0.05];
 const HISTORIES: u64 = 25;
 
 /// Logarithms of the figures of recordings that were made one after the other, and nothing was changed.
-fn recordings(random: &mut StdRng, noise: Noise) -> Vec<Vec<f64>> {
-    let count = EARLIER + TRIALS + LATER;
+fn recordings(random: &mut StdRng, noise: Noise, count: usize) -> Vec<Vec<f64>> {
     let column = |_| -> Vec<f64> {
         let runs = noise(random, count * RUNS);
         runs.chunks(RUNS).map(|runs| tickmark_stats::median(runs.iter().copied()).unwrap().ln()).collect()
@@ -69,7 +68,7 @@ fn gate(noise: Noise) -> Gate {
     let mut all = Gate { alarms: 0.0, by_a_baseline: 0.0, found: [0.0; 3], agreed: [0.0; 4], armed: 0.0 };
     let share = |holds: bool| f64::from(u8::from(holds)) / HISTORIES as f64;
     for seed in 0..HISTORIES {
-        let series = recordings(&mut StdRng::seed_from_u64(seed), noise);
+        let series = recordings(&mut StdRng::seed_from_u64(seed), noise, EARLIER + TRIALS + LATER);
         let said = measure_rates(&series, EARLIER..EARLIER + TRIALS, true);
         // Those that are judged by as many before each, and by the same as the trials.
         let came = measure_rates(&series, EARLIER + TRIALS..series.len(), false);
@@ -119,6 +118,42 @@ fn alarms_shifts_and_what_a_calibration_says_of_them() {
         } else {
             assert!(gate.alarms.max(gate.by_a_baseline) <= chance, "{name}: {}", gate.alarms);
             assert!(gate.agreed.iter().all(|share| *share >= 0.9), "{name}: {:?}", gate.agreed);
+        }
+    }
+}
+
+/// Few earlier recordings: how often anything is claimed of the next, and whether a change as large as is said to be visible is found.
+#[test]
+fn few_recordings_judge_the_next_and_say_what_they_see() {
+    const SERIES: u64 = 1_000;
+    for (name, noise) in NOISES {
+        for earlier in [2, 3, 5, 10, 18] {
+            let (mut alarms, mut found, mut visible) = (0, 0, Vec::new());
+            let errors = visible_errors(earlier, FIGURES, LEVEL);
+            for seed in 0..SERIES {
+                let all = recordings(&mut StdRng::seed_from_u64(90_000 + seed), noise, earlier + 1);
+                let (before, mut new) = (&all[..earlier], all[earlier..=earlier].to_vec());
+                let judged = judge_few(before, &new, &SIDES).unwrap();
+                alarms += usize::from(judged.iter().any(|(judged, _)| judged.p <= LEVEL));
+                visible.push(judged[0].1 * errors);
+                new[0][0] += judged[0].1 * errors;
+                found += usize::from(judge_few(before, &new, &SIDES).unwrap()[0].0.p <= LEVEL);
+            }
+            let share = |count: usize| count as f64 / SERIES as f64;
+            let middle = tickmark_stats::median(visible).unwrap().exp_m1();
+            println!(
+                "{name}, {earlier} earlier: {:.1} % alarms; what is visible ({:.1} %) is found in {:.0} %",
+                100.0 * share(alarms),
+                100.0 * middle,
+                100.0 * share(found)
+            );
+            // What chance gives of 5 %, and of a series that drifts to the worse as much as the rule for many.
+            let most =
+                if name == "drifting" { 0.15 } else { f64::from(bound(SERIES as u32)) / SERIES as f64 };
+            assert!(
+                share(alarms) <= most && share(found) >= 0.7,
+                "{name}, {earlier}: {alarms} and {found} of {SERIES}"
+            );
         }
     }
 }

@@ -109,12 +109,21 @@ fn a_gate_tells_a_change_from_none_and_from_what_it_cannot_judge() {
     history.add(1.0, None);
     let (code, said) = history.check(&[]);
     assert!(
-        code == 5 && said.contains("no earlier recording of this machine") && said.contains("19 are needed"),
+        code == 5 && said.contains("no earlier recording of this machine") && said.contains("2 are needed"),
         "{said}"
     );
-    history.add_alike(18);
+    history.add(1.003, None);
     let (code, said) = history.check(&[]);
-    assert!(code == 5 && said.contains("19 earlier recordings are needed"), "{said}");
+    assert!(code == 5 && said.contains("2 earlier recordings are needed"), "{said}");
+    // From the third on a large change is seen, and it is said how large.
+    history.add(1.5, None);
+    let (code, said) = history.check(&[]);
+    assert!(code == 3 && said.contains("worse") && said.contains("2 earlier"), "{said}");
+    history.forget_newest();
+    history.add(1.006, None);
+    let (code, said) = history.check(&[]);
+    assert!(code == 5 && said.contains("By so few earlier recordings a change"), "{said}");
+    history.add_alike(16);
     history.add(1.004, None);
     // It has seen nothing, and nobody knows how well it sees.
     let (code, said) = history.check(&["--fail-on", "worse"]);
@@ -185,7 +194,7 @@ fn a_baseline_stays_and_a_change_that_is_meant_is_accepted() {
     let page = page_of(&said);
     assert!(code == 3 && page["baseline"] == true && page["earlier"] == 21, "{said}");
     let accepted = history.check(&["--accept"]);
-    assert!(accepted.0 == 0 && accepted.1.contains("19 such are needed"), "{}", accepted.1);
+    assert!(accepted.0 == 0 && accepted.1.contains("2 such are needed"), "{}", accepted.1);
     history.add(1.07, None);
     let (code, said) = history.check(&[]);
     assert!(code == 5 && said.contains("1 earlier"), "{said}");

@@ -209,6 +209,8 @@ fn the_gate_takes_result_files() {
     let output = check(&slow, &history);
     assert_eq!(output.status.code(), Some(3), "{}{}", out(&output), err(&output));
     let output = check(&slow, &history[..5]);
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    let output = check(&slow, &history[..1]);
     assert_eq!(output.status.code(), Some(5), "{}", err(&output));
     assert!(out(&output).contains("--max and --min"), "{}", out(&output));
     refused(&check(&slow, &[]), 5, &["--max"]);

@@ -76,11 +76,14 @@ fn verdict(
     figures: &dyn Fn(&Recording) -> Figures,
 ) -> Result<Code, Error> {
     let all = |side: &[Recording]| side.iter().map(figures).collect::<Vec<Figures>>();
-    let (earlier, new) = (all(&found.earlier), all(&found.new));
+    let (mut earlier, new) = (all(&found.earlier), all(&found.new));
+    // Who chose what to judge by gets it.
+    let older = gate::of_an_older_level(&earlier).filter(|_| gate.baseline.is_empty());
+    earlier.truncate(older.as_ref().map_or(earlier.len(), |older| older.kept));
     let environments = found.earlier.first().map(|before| (before, &found.new[..]));
     let checked = gate::check(&earlier, &new, environments);
     let newest = &found.new[0];
-    let needed = gate::needed(found.new.len());
+    let needed = gate::FEWEST;
     if checked.counts[0] == 0 && newest.imported.is_some() {
         return Err(Error::Unjudged(format!(
             "no earlier result of {} by this program: {needed} are needed; until then limits judge, such as --max METRIC=VALUE",
@@ -92,7 +95,7 @@ fn verdict(
             "no earlier recording of this machine ({}) measured the same in the same manner{}: {} are needed; `tickmark recordings` lists what there is, `tickmark check --calibrate` makes them",
             gate::machine(newest, true),
             if options.any_host { "" } else { " (--any-host: whatever its name)" },
-            checked.needed()
+            gate::FEWEST
         )));
     }
     let trials: Vec<Figures> = gate.trials.iter().map(Trial::figures).collect();
@@ -117,6 +120,7 @@ fn verdict(
         name: newest.meta.name.clone(),
         checked: &checked,
         calibration,
+        older: older.map(|older| (found.earlier.len() - older.kept, older.name)),
         is_baseline: !gate.baseline.is_empty(),
         is_imported: newest.imported.is_some(),
         fails: &fails,
@@ -206,7 +210,7 @@ fn accept(store: &Store, of: &str, found: &CheckedRecordings) -> Result<Code, Er
     crate::command::print(&format!(
         "{} and what comes after it is what later ones are judged by; {} such are needed, which `tickmark check --calibrate` makes\n",
         oldest.meta.id,
-        gate::needed(found.new.len())
+        gate::FEWEST
     ))?;
     Ok(Code::Done)
 }

@@ -7,7 +7,7 @@ use crate::command::run::{measured_one, own_name};
 use crate::error::Error;
 use crate::progress::control;
 use rand::seq::SliceRandom;
-use tickmark_analysis::gate::{self, needed};
+use tickmark_analysis::gate::{self, needed_by_labels};
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Plan, RunId, RunPlan};
 
@@ -45,7 +45,7 @@ pub(super) fn run(
         Ok(made)
     };
     let together = options.last as usize;
-    let wanted = (options.recordings as usize).max(needed(together));
+    let wanted = (options.recordings as usize).max(needed_by_labels(together));
     let mut last = None;
     // With the new ones, which are earlier ones from now on.
     for number in found.earlier.len() + found.new.len()..wanted + together {
