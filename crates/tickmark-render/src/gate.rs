@@ -1,4 +1,4 @@
-//! Results of the gate: as text, JSON, markdown, JUnit's XML, and annotations of GitHub Actions.
+//! Results of the gate: as text, JSON, markdown, JUnit's XML, GitLab's Code Quality, and annotations of GitHub Actions.
 
 mod calibration;
 mod limits;
@@ -14,8 +14,11 @@ use tickmark_analysis::gate::{Checked, FEWEST, Lack, Line, Name};
 pub use calibration::Calibration;
 pub use limits::{Limit, Limits};
 use xml::{Case, Outcome};
+pub use xml::{Suite, code_quality, junit};
 
 const MARK: Style = AnsiColor::Yellow.on_default().bold();
+/// The test of the gate itself.
+const CAN_JUDGE: &str = "the gate can judge";
 /// Figures that are shown where none of them failed.
 const SHOWN: usize = 12;
 
@@ -258,7 +261,7 @@ impl Page<'_> {
 
     /// A test for each figure, and one of the gate itself.
     #[must_use]
-    pub fn junit(&self) -> String {
+    pub fn suite(&self) -> Suite {
         let case = |line: &Line| {
             let text = self.cells(line).join(" ");
             Case {
@@ -279,9 +282,9 @@ impl Page<'_> {
             .lines
             .iter()
             .map(case)
-            .chain([Case { name: "the gate can judge".to_owned(), outcome: gate }])
+            .chain([Case { name: CAN_JUDGE.to_owned(), outcome: gate }])
             .collect();
-        xml::suite(&format!("tickmark check {}", self.name), &cases)
+        Suite { name: format!("tickmark check {}", self.name), cases }
     }
 
     /// A line each.

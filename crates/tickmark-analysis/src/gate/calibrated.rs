@@ -108,6 +108,13 @@ impl Calibrated {
         self.found.iter().filter(|found| !sees(found)).collect()
     }
 
+    /// True if a slowdown was found so often in the figure in which it was found most rarely.
+    #[must_use]
+    pub fn found_often(&self, slowdown: f64, often: f64) -> bool {
+        let at = PLANTED.iter().position(|planted| (planted - slowdown).abs() < 1e-9);
+        at.and_then(|at| Some(self.rate(self.rarest()[at]?.counts[at]).0 >= often)).unwrap_or(false)
+    }
+
     /// For each slowdown the figure in which it is found most rarely.
     #[must_use]
     pub fn rarest(&self) -> [Option<&DetectionCounts>; PLANTED.len()] {

@@ -17,6 +17,8 @@ pub struct Calibration {
     pub false_alarm: f64,
     /// Slowdown of a figure that must be found, and the share of trials in which it must.
     pub detect: (f64, f64),
+    /// So many recordings judged together found it as often in these trials, and the minutes that they take; none where no number that was tried did.
+    pub enough: Option<(usize, f64)>,
     /// The calibration of the gate.
     pub calibrated: Calibrated,
 }
@@ -64,6 +66,19 @@ impl Calibration {
         })
     }
 
+    /// What the wanted power costs.
+    fn price(&self) -> String {
+        let wanted = format!("{} in {} of cases", percent(self.detect.0), percent(self.detect.1));
+        match self.enough {
+            Some((together, minutes)) => format!(
+                "In these trials {} judged together (--last {together}; {} a check) found {wanted}.",
+                count(together as u32, "recording"),
+                crate::number::time(minutes * 60e9)
+            ),
+            None => format!("No number of recordings that was tried finds {wanted} in every figure."),
+        }
+    }
+
     /// In a paragraph.
     pub(super) fn words(&self) -> String {
         let observed = &self.calibrated;
@@ -79,7 +94,7 @@ impl Calibration {
         };
         let found: Vec<String> = (0..PLANTED.len()).filter_map(found).collect();
         format!(
-            "Calibration: {}, the last of {} with Linux {}, judged by the same {} earlier recordings. False alarms: {}. Found, in the figure in which it is found most rarely, where that alone is slower: {}. Each end of an interval holds with {}. {}.",
+            "Calibration: {}, the last of {} with Linux {}, judged by the same {} earlier recordings. False alarms: {}. Found, in the figure in which it is found most rarely, where that alone is slower: {}. Each end of an interval holds with {}. {} {}.",
             count(observed.trials as u32, "trial"),
             self.at,
             self.kernel,
@@ -87,6 +102,7 @@ impl Calibration {
             ends(observed.rate(observed.alarms)),
             found.join(", "),
             percent(CONFIDENCE),
+            self.price(),
             self.unarmed_reason().map_or_else(
                 || "The gate is armed".to_owned(),
                 |why| format!("The gate is not armed: {why}")

@@ -1,6 +1,6 @@
 //! Figures against limits that were given.
 
-use super::xml::{self, Case, Outcome};
+use super::xml::{self, Case, Outcome, Suite};
 use crate::grid::fitting_table;
 use crate::number::{percent, value};
 use std::fmt::Write;
@@ -116,7 +116,7 @@ impl Limits<'_> {
 
     /// A test each.
     #[must_use]
-    pub fn junit(&self) -> String {
+    pub fn suite(&self) -> Suite {
         let case = |of: &Limit| Case {
             name: of.row.metric.clone(),
             outcome: match of.holds() {
@@ -125,10 +125,7 @@ impl Limits<'_> {
                 None => Outcome::Error(of.cells().join(" ")),
             },
         };
-        xml::suite(
-            &format!("tickmark check {}", self.name),
-            &self.limits.iter().map(case).collect::<Vec<_>>(),
-        )
+        Suite { name: format!("tickmark check {}", self.name), cases: self.limits.iter().map(case).collect() }
     }
 
     /// A line each that is not kept.

@@ -31,6 +31,7 @@ fn page(checked: &Checked, code: u8) -> Page<'_> {
         kernel: "6.18".to_owned(),
         false_alarm: 0.15,
         detect: (0.05, 0.8),
+        enough: Some((3, 1.5)),
         calibrated,
     };
     Page {
@@ -81,7 +82,7 @@ fn a_change_fails_in_every_format() {
         (Some(2), &true.into())
     );
     assert_eq!(json["calibration"]["false_alarms"]["rate"], 0.025);
-    let names = read(&page.junit());
+    let names = read(&junit(&[page.suite()]));
     assert_eq!(names.iter().filter(|name| *name == "failure").count(), 2, "{names:?}");
     assert!(
         !names.contains(&"script".to_owned())
@@ -100,7 +101,9 @@ fn a_change_fails_in_every_format() {
 fn what_cannot_be_judged_is_no_pass() {
     let observed = checked(100.5);
     let open = page(&observed, 5);
-    assert!(open.verdict().contains("not armed") && read(&open.junit()).contains(&"error".to_owned()));
+    assert!(
+        open.verdict().contains("not armed") && read(&junit(&[open.suite()])).contains(&"error".to_owned())
+    );
     assert!(open.annotations().starts_with("::warning"), "{}", open.annotations());
     let page = Page { calibration: None, ..open };
     assert!(page.verdict().contains("--calibrate"), "{}", page.verdict());
@@ -114,7 +117,7 @@ fn what_cannot_be_judged_is_no_pass() {
     let passed = Page { checked: &observed, code: 0, ..none };
     assert!(
         passed.verdict().starts_with("no change of 2 figures")
-            && !read(&passed.junit()).contains(&"error".to_owned())
+            && !read(&junit(&[passed.suite()])).contains(&"error".to_owned())
     );
     assert!(passed.annotations().starts_with("::notice"));
 }

@@ -88,6 +88,8 @@ json_object! {
         earlier: usize = of.calibrated.earlier,
         false_alarms: RatePage = RatePage::new(&of.calibrated, of.calibrated.alarms),
         confidence_of_each_end: f64 = CONFIDENCE,
+        /// Recordings that judged together (--last) found what is required in these trials, and the minutes that they take.
+        enough: Option<(usize, f64)> = of.enough,
         figures: Vec<DetectionPage> = of.calibrated.found.iter().map(|found| DetectionPage::new(&of.calibrated, found)).collect(),
         required: Required = Required::new(of),
     }

@@ -157,3 +157,44 @@ fn few_recordings_judge_the_next_and_say_what_they_see() {
         }
     }
 }
+
+/// A recording that is claimed, and up to two that repeat it: how often all looks claim, where a look is at all of them together (`check --retry`), or at each
+/// by itself until one passes.
+#[test]
+fn a_retry_judged_together_hides_no_change() {
+    const SERIES: u64 = 400;
+    for (name, noise) in NOISES.into_iter().filter(|(name, _)| *name != "drifting") {
+        for shift in [0.0f64, 0.02] {
+            let [mut once, mut together, mut apart] = [0; 3];
+            for seed in 0..SERIES {
+                let mut all = recordings(&mut StdRng::seed_from_u64(70_000 + seed), noise, EARLIER + 3);
+                all[EARLIER..].iter_mut().for_each(|row| row[0] += shift.ln_1p());
+                let (before, new) = all.split_at(EARLIER);
+                let is_claimed = |new: &[Vec<f64>]| {
+                    judge(before, new, &SIDES).unwrap().iter().any(|judged| judged.p <= LEVEL + 1e-9)
+                };
+                let first = is_claimed(&new[..1]);
+                once += u32::from(first);
+                together += u32::from(first && (2..=3).all(|looks| is_claimed(&new[..looks])));
+                apart += u32::from(first && (1..3).all(|at| is_claimed(&new[at..=at])));
+            }
+            let share = |count: u32| 100.0 * f64::from(count) / SERIES as f64;
+            println!(
+                "{name}, {:.0} % slower: claimed by one {:.1} %, and by two retries together {:.1} %, each by itself {:.1} %",
+                100.0 * shift,
+                share(once),
+                share(together),
+                share(apart)
+            );
+            assert!(
+                together <= once && (shift > 0.0 || once <= bound(SERIES as u32)),
+                "{name}: {once} {together}"
+            );
+            // Of what the first saw little is lost.
+            assert!(
+                shift == 0.0 || f64::from(together) >= 0.7 * f64::from(once) && together > apart,
+                "{name}: {once} {together} {apart}"
+            );
+        }
+    }
+}

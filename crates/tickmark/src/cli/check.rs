@@ -17,6 +17,7 @@ Examples:
   tickmark run syscall --runs 5 --budget 5s && tickmark check       in a CI
   tickmark check --calibrate                                        make what is needed to judge by, and 60 trials
   tickmark check --calibrate --trials 100                           100 more
+  tickmark run syscall --runs 5 --budget 5s && tickmark check --retry   after a change, to be sure: both together
   tickmark check --only syscall.null --format junit > tickmark.xml
   tickmark check --max syscall.null=200ns --min bandwidth.pipe=3e9  limits instead of the history
   tickmark check --new bench.json --history main/                   result files of other programs: one file is one replicate
@@ -79,13 +80,16 @@ pub(crate) struct Check {
     /// Exit with 0 where no change is seen, armed or not
     #[arg(long)]
     pub(crate) accept_uncalibrated: bool,
+    /// This recording repeats those that were claimed to differ since one was as before: judge all of them together
+    #[arg(long, conflicts_with_all = ["last", "new", "history"])]
+    pub(crate) retry: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub(crate) format: CheckFormat,
 }
 
 /// What limits have nothing to do with.
-const LIMITS_CONFLICT: [&str; 5] = ["last", "only", "save_baseline", "accept", "calibrate"];
+const LIMITS_CONFLICT: [&str; 6] = ["last", "only", "save_baseline", "accept", "calibrate", "retry"];
 
 /// Options of recordings in the store.
 const FILES_CONFLICT: [&str; 6] = ["recording", "last", "any_host", "save_baseline", "accept", "calibrate"];
@@ -97,6 +101,8 @@ pub(crate) enum CheckFormat {
     Markdown,
     /// XML that CI servers read
     Junit,
+    /// GitLab's Code Quality: what failed or could not be judged
+    Gitlab,
     /// Annotations of GitHub Actions, and a summary in the file that GITHUB_STEP_SUMMARY names
     Github,
 }

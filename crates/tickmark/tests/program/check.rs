@@ -155,7 +155,17 @@ fn a_gate_tells_a_change_from_none_and_from_what_it_cannot_judge() {
         "{}",
         out(&done)
     );
-    // One that is as before: the three were chance, and are earlier ones from now on.
+    let (code, said) = history.check(&["--format", "gitlab"]);
+    let issues: Value = serde_json::from_str(&said).unwrap();
+    assert!(
+        code == 3 && issues[0]["severity"] == "major" && issues[0]["location"]["lines"]["begin"] == 1,
+        "{said}"
+    );
+    // One that is as before: the three were chance, and are earlier ones from now on; unless it only repeats them.
+    history.add(1.003, None);
+    let (code, said) = history.check(&["--retry"]);
+    assert!(code == 3 && said.contains("4 new recordings beside 20 earlier"), "{said}");
+    history.forget_newest();
     history.add(1.003, None);
     assert_eq!(history.check(&["--accept-uncalibrated"]).0, 0);
     (0..4).for_each(|_| history.forget_newest());
@@ -264,6 +274,13 @@ fn limits_are_kept_broken_or_not_judged() {
     assert!(code == 3 && said.contains("broken"), "{said}");
     let (code, said) = history.check(&["--max", "op.int64.add=0.01ns", "--format", "junit"]);
     assert!(code == 3 && said.contains("<failure"), "{said}");
+    // Who reads the file finds one, also where there is nothing to judge by.
+    let done = history.bench.run(&["check", "--format", "junit"]);
+    assert!(
+        done.status.code() == Some(5) && out(&done).contains("<error message=\"no earlier"),
+        "{}",
+        out(&done)
+    );
     // A limit amid its runs.
     let done = history.bench.json(&["show", "last", "op.int64.mul"]);
     let ends = done["rows"][0]["interval"].clone();

@@ -13,12 +13,35 @@ use found::CheckedRecordings;
 use std::fs::OpenOptions;
 use std::io::Write;
 use tickmark_analysis::gate::{self, Calibrated, Checked, Figures, Line};
+use tickmark_analysis::report;
 use tickmark_render::gate as render;
 use tickmark_store::{Error as StoreError, Id, Recording, Store};
 
+/// So many recordings are tried together where it is told how many find what is asked.
+const TOGETHER: [usize; 6] = [1, 2, 3, 5, 8, 12];
+
+/// Judges, and writes what several results have one file for.
 pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Error> {
+    let mut suites = Vec::new();
+    let judged = judge(store, options, &mut suites);
+    // Who reads the file finds one, also where nothing could be judged.
+    if let Err(Error::Unjudged(why)) = &judged {
+        suites.push(render::Suite::unjudged(why));
+    }
+    if !matches!(judged, Ok(_) | Err(Error::Unjudged(_))) {
+        return judged;
+    }
+    match options.format {
+        CheckFormat::Junit => crate::command::write(&render::junit(&suites))?,
+        CheckFormat::Gitlab => crate::command::write(&render::code_quality(&suites))?,
+        _ => {}
+    }
+    judged
+}
+
+fn judge(store: &Store, options: &Check, suites: &mut Vec<render::Suite>) -> Result<Code, Error> {
     if !options.new.is_empty() || !options.history.is_empty() {
-        return files::run(options);
+        return files::run(options, suites);
     }
     // The last of any kind is one that `run` made; one of a command is named.
     let is_last = options.recording.starts_with("last");
@@ -40,7 +63,7 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
         return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
-        return limits::run(&newest, options, false);
+        return limits::run(&newest, options, false, suites);
     }
     let only = Named::new("--only", &options.only, newest.meta.plan.metrics.iter());
     let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
@@ -62,9 +85,9 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
         let newest = calibrate::run(store, &of, &newest, &found, options)?.unwrap_or_else(|| newest.clone());
         let gate = Gate::read(store, &of)?;
         let found = CheckedRecordings::find(store, &newest, &gate, options)?;
-        return verdict(store, &of, &gate, &found, options, &figures);
+        return verdict(store, &of, &gate, &found, options, &figures, suites);
     }
-    verdict(store, &of, &gate, &found, options, &figures)
+    verdict(store, &of, &gate, &found, options, &figures, suites)
 }
 
 fn verdict(
@@ -74,6 +97,7 @@ fn verdict(
     found: &CheckedRecordings,
     options: &Check,
     figures: &dyn Fn(&Recording) -> Figures,
+    suites: &mut Vec<render::Suite>,
 ) -> Result<Code, Error> {
     let all = |side: &[Recording]| side.iter().map(figures).collect::<Vec<Figures>>();
     let (mut earlier, new) = (all(&found.earlier), all(&found.new));
@@ -102,12 +126,19 @@ fn verdict(
     let fails = |line: &Line| fails(line, options);
     let measured =
         Calibrated::from_recordings(&earlier, &trials, options.last as usize, &checked.lines, &fails);
+    // The fewest recordings judged together that find what is asked, by the same trials.
+    let enough = TOGETHER.into_iter().filter(|_| measured.is_some()).find(|together| {
+        let all = Calibrated::from_recordings(&earlier, &trials, *together, &checked.lines, &fails);
+        all.is_some_and(|all| all.found_often(options.detect.0, options.detect.1))
+    });
+    let minutes = enough.map(|_| report::build(newest, &|_| true, false).header.seconds / 60.0);
     let last = gate.trials.last();
     let calibration = measured.zip(last).map(|(calibrated, last)| render::Calibration {
         at: last.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         kernel: last.kernel.clone(),
         false_alarm: options.false_alarm,
         detect: options.detect,
+        enough: enough.zip(minutes).map(|(together, minutes)| (together, together as f64 * minutes)),
         calibrated,
     });
     // Nobody can make trials of what another program measured.
@@ -130,7 +161,10 @@ fn verdict(
         CheckFormat::Text => crate::command::print(&page.text()),
         CheckFormat::Json => crate::command::print_page(&tickmark_render::json::CheckPage::new(&page)),
         CheckFormat::Markdown => crate::command::write(&page.markdown()),
-        CheckFormat::Junit => crate::command::write(&page.junit()),
+        CheckFormat::Junit | CheckFormat::Gitlab => {
+            suites.push(page.suite());
+            Ok(())
+        }
         CheckFormat::Github => github(&page.annotations(), &page.markdown()),
     }?;
     remember(store, of, gate, found, &checked, code)?;

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tickmark_analysis::gate;
 use tickmark_import::{Imported, TableOptions};
+use tickmark_render::gate::Suite;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::text::printable;
 
@@ -41,7 +42,7 @@ impl Part {
     }
 }
 
-pub(super) fn run(options: &Check) -> Result<Code, Error> {
+pub(super) fn run(options: &Check, suites: &mut Vec<Suite>) -> Result<Code, Error> {
     let folder = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
     let store = Store::at(Some(folder.path().to_owned()), |_| {})?;
     let (mut new, mut known) = (Vec::new(), BTreeSet::new());
@@ -58,7 +59,7 @@ pub(super) fn run(options: &Check) -> Result<Code, Error> {
         return Err(Error::Usage("--history has no imported result".to_owned()));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
-        return limits(&new, options);
+        return limits(&new, options, suites);
     }
     let key = |result: &FileResult| (result.part.clone(), program_settings(&result.recording));
     let groups: BTreeSet<(Part, String)> = new.iter().map(key).collect();
@@ -90,9 +91,10 @@ pub(super) fn run(options: &Check) -> Result<Code, Error> {
         if several && options.format == crate::cli::CheckFormat::Text {
             crate::command::print(&format!("{}:\n", printable(&found.new[0].meta.name, false)))?;
         }
-        match verdict(&store, "files", &Gate::default(), found, options, &figures) {
+        match verdict(&store, "files", &Gate::default(), found, options, &figures, suites) {
             Err(Error::Unjudged(why)) if several => {
                 anstream::eprintln!("tickmark: {why}");
+                suites.push(Suite::unjudged(&why));
                 codes.push(Code::Unjudged);
             }
             code => codes.push(code?),
@@ -105,7 +107,7 @@ pub(super) fn run(options: &Check) -> Result<Code, Error> {
 ///
 /// # Errors
 /// A limit of a metric that no result has.
-fn limits(new: &[FileResult], options: &Check) -> Result<Code, Error> {
+fn limits(new: &[FileResult], options: &Check, suites: &mut Vec<Suite>) -> Result<Code, Error> {
     let has = |result: &FileResult, name: &str| {
         result.recording.meta.plan.metrics.iter().any(|metric| metric.name.as_str() == name)
     };
@@ -114,7 +116,7 @@ fn limits(new: &[FileResult], options: &Check) -> Result<Code, Error> {
         return Err(Error::Usage(format!("{}: no result has the metric {name}", new[0].recording.meta.name)));
     }
     let own = new.iter().filter(|result| names().any(|name| has(result, name)));
-    let codes = own.map(|result| limits::run(&result.recording, options, true));
+    let codes = own.map(|result| limits::run(&result.recording, options, true, suites));
     Ok(worst(codes.collect::<Result<Vec<_>, _>>()?))
 }
 

@@ -7,6 +7,9 @@ use crate::progress::Steps;
 use tickmark_analysis::gate::{MOST, machine};
 use tickmark_store::{Entry, Recording, Store};
 
+/// A recording is judged together with no more that it repeats.
+const MOST_TOGETHER: usize = 20;
+
 /// Recordings of one machine that measured the same in the same manner: newest first.
 pub(super) struct CheckedRecordings {
     pub(super) earlier: Vec<Recording>,
@@ -67,7 +70,8 @@ impl CheckedRecordings {
         let mut steps = Steps::new();
         let (mut new, mut earlier) = (vec![newest.clone()], Vec::new());
         for entry in entries.iter().filter(fits) {
-            let is_new = new.len() < options.last as usize;
+            let repeats = options.retry && gate.claimed.contains(&entry.id) && new.len() < MOST_TOGETHER;
+            let is_new = new.len() < options.last as usize || repeats;
             if !is_new && (earlier.len() >= MOST || !is_earlier(entry)) {
                 continue;
             }

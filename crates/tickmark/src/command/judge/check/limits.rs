@@ -9,7 +9,12 @@ use tickmark_store::{Recording, did_you_mean};
 use tickmark_wire::Better;
 
 /// Judges a recording by the limits; `is_one_of_several` leaves out limits of metrics that others have.
-pub(super) fn run(recording: &Recording, options: &Check, is_one_of_several: bool) -> Result<Code, Error> {
+pub(super) fn run(
+    recording: &Recording,
+    options: &Check,
+    is_one_of_several: bool,
+    suites: &mut Vec<render::Suite>,
+) -> Result<Code, Error> {
     let model = report::build(recording, &|_| true, false);
     let rows: Vec<&Row> = model.groups.iter().flat_map(|(_, rows)| rows).collect();
     let one = |option: &str, is_most: bool, (name, limit): &(String, LimitValue)| {
@@ -49,7 +54,7 @@ pub(super) fn run(recording: &Recording, options: &Check, is_one_of_several: boo
         CheckFormat::Text => crate::command::print(&page.text())?,
         CheckFormat::Json => crate::command::print_page(&tickmark_render::json::LimitsPage::new(&page))?,
         CheckFormat::Markdown => crate::command::write(&page.markdown())?,
-        CheckFormat::Junit => crate::command::write(&page.junit())?,
+        CheckFormat::Junit | CheckFormat::Gitlab => suites.push(page.suite()),
         CheckFormat::Github => github(&page.annotations(), &page.markdown())?,
     }
     Ok(code)
