@@ -19,6 +19,7 @@
 //!   `stats/src/outlying.rs` how far is too far.
 #![forbid(unsafe_code)]
 
+pub mod bisect;
 mod control;
 mod error;
 pub mod experiment;

@@ -17,6 +17,7 @@
 
 pub mod balance;
 pub mod bill;
+pub mod bisect;
 pub mod capacity;
 pub mod clock_reads;
 pub mod comms;

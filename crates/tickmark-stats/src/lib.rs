@@ -14,6 +14,7 @@
 
 pub mod balance;
 pub mod batches;
+pub mod bisection;
 pub mod bootstrap;
 pub mod change;
 pub mod composite;

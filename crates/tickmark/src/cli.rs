@@ -45,7 +45,7 @@ pub(crate) use fleet::{
     Fleet, FleetCommand, FleetGather, FleetHealth, FleetLinks, FleetReport, FleetRun, Launching,
 };
 pub(crate) use groups::grouped;
-pub(crate) use history::History;
+pub(crate) use history::{BisectArgs, History};
 pub(crate) use http::Http;
 pub(crate) use hz::Hz;
 pub(crate) use lab::{Lab, LabBoot, LabKernels, LabRun, Speed};

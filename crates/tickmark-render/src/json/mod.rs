@@ -5,6 +5,7 @@
 
 mod balance;
 mod bill;
+mod bisect;
 mod check;
 mod clock_reads;
 mod comms;
@@ -24,6 +25,7 @@ mod wakes;
 
 pub use balance::Balance;
 pub use bill::BillPage;
+pub use bisect::BisectionPage;
 pub use check::{CheckPage, LimitsPage};
 pub use clock_reads::ClockReads;
 pub use comms::CommsPage;

@@ -191,13 +191,14 @@ const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
     Known { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 34] = [
+const ALL: [Known; 35] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
     known::<VerifyPage>(&["verify"]),
     known::<RecordingsPage>(&["recordings"]),
     known::<json::HistoryPage>(&["history"]),
+    known::<json::BisectionPage>(&["history --bisect"]),
     known::<json::ComparisonPage>(&["compare", "experiment"]),
     known::<json::VersusPage>(&["versus"]),
     known::<json::PapersPage>(&["experiments"]),

@@ -1,6 +1,6 @@
 //! Histories of other programs: one series each, split where something else was measured with, with changes between commits.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, refused, words};
 use serde_json::{Value, json};
 
 /// Values without a trend that vary by a few parts in 100.
@@ -127,4 +127,97 @@ fn another_python_splits_a_history_and_the_step_is_said() {
     assert!(size[0] < 0.1 && size[1] > 0.1 && size[0] > 0.09 && series["changes"] == json!([]), "{series:#}");
     let done = bench.run(&arguments);
     assert!(out(&done).contains("python.version"), "{}{}", out(&done), err(&done));
+}
+
+/// A tree of 14 commits: from the ninth on what its script prints is larger, by three times what it varies. One does not build.
+fn tree(bench: &Bench) -> String {
+    let folder = bench.store().join("tree");
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git").arg("-C").arg(&folder).args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", err(&done));
+    };
+    std::fs::create_dir_all(&folder).unwrap();
+    git(&["init", "-q", "-b", "main"]);
+    for at in 0..14 {
+        let level = if at >= 8 { 1300 } else { 1000 };
+        let script =
+            format!("#!/bin/sh\necho took $(( {level} + $(od -An -N1 -tu1 /dev/urandom) % 100 )) units\n");
+        std::fs::write(folder.join("bench.sh"), script).unwrap();
+        std::fs::write(folder.join("build.sh"), if at == 5 { "exit 1" } else { "touch built" }).unwrap();
+        std::fs::write(folder.join("number"), at.to_string()).unwrap();
+        git(&["add", "-A"]);
+        git(&["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", &format!("step {at}")]);
+        if at == 0 {
+            git(&["tag", "good"]);
+        }
+    }
+    folder.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_commit_with_which_a_command_changed_is_found_and_the_work_goes_on_where_it_was() {
+    let bench = Bench::new();
+    let tree = tree(&bench);
+    let arguments = [
+        "history",
+        "--bisect",
+        "test -e built && sh bench.sh | sed 's/units//'",
+        "--range",
+        "good..main",
+        "--prepare",
+        "sh build.sh",
+        "--printed",
+        "--tree",
+        &tree,
+    ];
+    let done = bench.run(&arguments);
+    let text = out(&done);
+    assert_eq!(done.status.code(), Some(0), "{text}{}", err(&done));
+    assert!(text.contains("step 8") && words(&text).contains("wrong in at most 5.0 % of cases"), "{text}");
+    let page = bench.json(&arguments);
+    assert_eq!(
+        (page["found"].as_array().unwrap().len(), page["commits"][8]["subject"].as_str()),
+        (1, Some("step 8")),
+        "{page:#}"
+    );
+    assert_eq!(page["found"][0], page["commits"][8]["id"], "{page:#}");
+    // Nothing was measured a second time, and the tree is as it was.
+    assert!(err(&bench.run(&arguments)).contains("measurements from before"), "{page:#}");
+    assert!(!std::path::Path::new(&tree).join("built").exists());
+    let worktrees =
+        std::process::Command::new("git").args(["-C", &tree, "worktree", "list"]).output().unwrap();
+    assert_eq!(out(&worktrees).lines().count(), 1);
+    // No change, no such commit, no such tree, and ends that do not build.
+    let same = [
+        "history",
+        "--bisect",
+        "echo $(od -An -N1 -tu1 /dev/urandom)",
+        "--range",
+        "good..main",
+        "--printed",
+        "--tree",
+        &tree,
+    ];
+    assert_eq!(bench.run(&same).status.code(), Some(5));
+    refused(
+        &bench.run(&["history", "--bisect", "true", "--range", "good..nothing", "--tree", &tree]),
+        2,
+        &["nothing"],
+    );
+    refused(
+        &bench.run(&["history", "--bisect", "true", "--range", "main..good", "--tree", &tree]),
+        2,
+        &["no ancestor"],
+    );
+    refused(
+        &bench.run(&["history", "--bisect", "true", "--range", "a..b", "--tree", "/proc"]),
+        1,
+        &["git clone"],
+    );
+    refused(
+        &bench.run(&["history", "--bisect", "false", "--range", "good..main", "--tree", &tree]),
+        1,
+        &["an end of the range"],
+    );
+    refused(&bench.run(&["history", "--bisect", "true"]), 2, &["--range"]);
 }

@@ -1,23 +1,28 @@
 //! Figures over time: the recordings of the store, or result files of other programs.
 
+mod bisect;
+
 use crate::cli::{Format, History};
 use crate::command::import;
 use crate::error::{Code, Error};
 use crate::progress::Steps;
 use crate::selection::Named;
-use tickmark_analysis::history::{self, Begun, Measurement, Origin, TooMany};
+use tickmark_analysis::history::{self, Begun, Measurement, Origin, Series, TooMany};
 use tickmark_import::{Imported, TableOptions};
 use tickmark_store::{Entry, Store};
 use tickmark_wire::text::printable;
 
 pub(in crate::command) fn run(
-    store: impl FnOnce() -> Result<Store, Error>,
+    opened: impl Fn() -> Result<Store, Error>,
     options: &History,
 ) -> Result<Code, Error> {
+    if let (Some(command), Some(_)) = (&options.bisect.bisect, &options.bisect.range) {
+        return bisect::run(&opened()?, command, &options.bisect, None, options.shown.format);
+    }
     let mut steps = Steps::new();
     let folder = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
     let all = match options.files.is_empty() {
-        true => of_store(&store()?, options, &mut steps)?,
+        true => of_store(&opened()?, options, &mut steps)?,
         false => of_files(&Store::at(Some(folder.path().to_owned()), |_| {})?, options, &mut steps)?,
     };
     let metrics = all.iter().flat_map(|one| &one.recording.meta.plan.metrics);
@@ -36,6 +41,10 @@ pub(in crate::command) fn run(
         ))
     };
     let series = built.map_err(too_many)?;
+    if let Some(command) = &options.bisect.bisect {
+        let range = series.iter().find_map(newest_range);
+        return bisect::run(&opened()?, command, &options.bisect, range, options.shown.format);
+    }
     if let Some(file) = &options.output {
         crate::command::report::write(file, &tickmark_render::history::html(&series))?;
     }
@@ -44,6 +53,13 @@ pub(in crate::command) fn run(
         Format::Text => crate::command::print(&tickmark_render::history::text(&series))?,
     }
     Ok(Code::Done)
+}
+
+/// The commits between which the newest change of a series lies, where both are known.
+fn newest_range(series: &Series) -> Option<String> {
+    let between = series.levels.last()?.change.between;
+    let commit = |at: usize| series.points.get(at)?.commit.clone();
+    Some(format!("{}..{}", commit(between.0.checked_sub(1)?)?, commit(between.1)?))
 }
 
 /// The recordings of a store. Experiments turn a knob and are no history.

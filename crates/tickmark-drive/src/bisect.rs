@@ -1,0 +1,131 @@
+//! Commits of a git tree, each measured in a copy of its own: the tree itself is left alone.
+
+use crate::shell::Run;
+use crate::{Control, Error};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its whole name.
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// How a commit is measured: commands of a shell in its folder.
+#[derive(Debug, Clone)]
+pub struct CommitCommand {
+    /// What makes it ready, once; nothing where there is nothing to build.
+    pub prepare: Option<String>,
+    /// What is measured, again and again.
+    pub command: String,
+    /// True if the figure is the last number that it prints, else its time in ns.
+    pub printed: bool,
+    /// Neither may take longer.
+    pub limit: Duration,
+}
+
+/// A git tree with copies of its commits.
+pub struct Tree {
+    copy: PathBuf,
+    scratch: PathBuf,
+    ready: BTreeSet<String>,
+}
+
+impl Tree {
+    /// Of the tree in this folder; copies are made in `scratch`, which is the caller's to remove.
+    ///
+    /// # Errors
+    /// There is no git, or no tree of its.
+    pub fn open(tree: &Path, scratch: &Path) -> Result<Self, Error> {
+        let tree = std::fs::canonicalize(tree).map_err(|source| Error::Path {
+            what: "read",
+            path: tree.to_owned(),
+            source,
+        })?;
+        let copy = scratch.join("tree");
+        let (from, to) = (tree.to_string_lossy(), copy.to_string_lossy());
+        git(scratch, &["clone", "--quiet", "--shared", "--no-checkout", "--", &from, &to])?;
+        Ok(Self { copy, scratch: scratch.to_owned(), ready: BTreeSet::new() })
+    }
+
+    /// The commits of `GOOD..BAD` along first parents, the good one first.
+    ///
+    /// # Errors
+    /// One of them is none of the tree, or the good one is no ancestor of the bad one.
+    pub fn commits(&self, range: &str) -> Result<Vec<Commit>, Error> {
+        let wrong = || Error::Usage(format!("{range:?} is no range of commits, such as v1.0..main"));
+        let (good, bad) = range.split_once("..").ok_or_else(wrong)?;
+        let of = |name: &str| -> Result<String, Error> {
+            let name = if name.is_empty() { "HEAD" } else { name };
+            // Branches of the tree are remote ones of its copy.
+            let found = [format!("{name}^{{commit}}"), format!("origin/{name}^{{commit}}")]
+                .into_iter()
+                .find_map(|name| {
+                    git(&self.copy, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).ok()
+                });
+            found
+                .map(|id| id.trim().to_owned())
+                .ok_or_else(|| Error::Usage(format!("no commit {name:?} in this tree")))
+        };
+        let (good, bad) = (of(good)?, of(bad)?);
+        git(&self.copy, &["merge-base", "--is-ancestor", &good, &bad])
+            .map_err(|_| Error::Usage(format!("{range}: the first is no ancestor of the second")))?;
+        let text = git(
+            &self.copy,
+            &["log", "--first-parent", "--reverse", "--format=%H %s", &format!("{good}..{bad}")],
+        )?;
+        let first = git(&self.copy, &["log", "-1", "--format=%H %s", &good])?;
+        let commit = |line: &str| {
+            let (id, subject) = line.split_once(' ').unwrap_or((line, ""));
+            Commit { id: id.to_owned(), subject: subject.to_owned() }
+        };
+        Ok(first.lines().chain(text.lines()).map(commit).collect())
+    }
+
+    /// A figure of a commit.
+    ///
+    /// # Errors
+    /// It cannot be made ready, its command fails, or prints no number; or the work was interrupted.
+    pub fn measure(&mut self, commit: &Commit, how: &CommitCommand, control: &Control) -> Result<f64, Error> {
+        let folder = self.scratch.join(&commit.id);
+        let run = |command: &str| {
+            let run = Run { command, limit: how.limit, stop: Some(control), alone: true };
+            run.run_in(Some(&folder), || Ok(()))
+        };
+        if !self.ready.contains(&commit.id) {
+            if !folder.exists() {
+                let to = folder.to_string_lossy();
+                git(&self.copy, &["worktree", "add", "--quiet", "--detach", &to, &commit.id])?;
+            }
+            how.prepare.iter().try_for_each(|prepare| run(prepare).map(drop))?;
+            self.ready.insert(commit.id.clone());
+        }
+        let done = run(&how.command)?;
+        if !how.printed {
+            return Ok(done.time.as_nanos() as f64);
+        }
+        let number = |word: &str| word.parse::<f64>().ok().filter(|number| number.is_finite());
+        let found = done.text.split_whitespace().rev().find_map(number);
+        found.ok_or_else(|| Error::Refused(format!("`{}` prints no number", how.command)))
+    }
+}
+
+/// What git says.
+fn git(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(arguments).stdin(Stdio::null());
+    let output = command
+        .output()
+        .map_err(|error| Error::Refused(format!("git cannot be started: {error} (apt-get install git)")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = said.lines().last().unwrap_or("it says nothing").to_owned();
+    Err(Error::Refused(format!("git {}: {why}", arguments.first().unwrap_or(&""))))
+}

@@ -1,0 +1,167 @@
+//! With which commit a figure changed: commits between two are measured until one of them has it, as often as the noise asks for.
+
+use crate::cli::{BisectArgs, Format};
+use crate::error::{Code, Error};
+use crate::progress::{Steps, control};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use tickmark_drive::bisect::{Commit, CommitCommand, Tree};
+use tickmark_render::bisect::{Bisected, Outcome};
+use tickmark_stats::bisection::{Bisection, Step};
+use tickmark_store::Store;
+use tickmark_store::files::{SMALL, open_regular, read_regular};
+
+/// The folder of the store in which measurements are kept as they come.
+const FOLDER: &str = "bisections";
+
+/// A line of what is kept: a figure of a commit, or why it has none.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    commit: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
+}
+
+/// Bisects `range`, or what `--range` says.
+pub(super) fn run(
+    store: &Store,
+    command: &str,
+    options: &BisectArgs,
+    range: Option<String>,
+    format: Format,
+) -> Result<Code, Error> {
+    let range = options.range.clone().or(range).ok_or_else(|| {
+        Error::Usage("--bisect: no change between two commits is known; give --range GOOD..BAD".to_owned())
+    })?;
+    if !(options.error > 0.0 && options.error < 0.5) {
+        return Err(Error::Usage("--error: a share above 0 and below 50%".to_owned()));
+    }
+    let scratch = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
+    let mut tree = Tree::open(&options.tree, scratch.path())?;
+    let commits = tree.commits(&range)?;
+    let mut bisection = Bisection::new(commits.len(), options.error)
+        .ok_or_else(|| Error::Usage(format!("{range} has no commit to measure")))?;
+    let how = CommitCommand {
+        prepare: options.prepare.clone(),
+        command: command.to_owned(),
+        printed: options.printed,
+        limit: std::time::Duration::from_secs(options.limit),
+    };
+    let mut journal = Journal::open(store, &commits, &how)?;
+    let mut values = vec![Vec::new(); commits.len()];
+    let mut failed = vec![None; commits.len()];
+    let mut take = |kept: Kept, bisection: &mut Bisection| {
+        let Some(at) = commits.iter().position(|commit| commit.id == kept.commit) else { return };
+        if let Some(value) = kept.value {
+            bisection.add(at, value);
+            values[at].push(value);
+        }
+        if kept.failed.is_some() {
+            bisection.leave_out(at);
+            failed[at] = kept.failed;
+        }
+    };
+    let mut steps = Steps::new();
+    let earlier = std::mem::take(&mut journal.earlier);
+    if !earlier.is_empty() {
+        steps.warn(&format!(
+            "{} from before are taken up",
+            tickmark_render::count(earlier.len() as u32, "measurement")
+        ));
+    }
+    earlier.into_iter().for_each(|kept| take(kept, &mut bisection));
+    let control = control();
+    let outcome = loop {
+        let at = match bisection.step() {
+            Step::Measure(at) => at,
+            Step::Found(found) => break Outcome::Found(found),
+            Step::NoChange => break Outcome::NoChange,
+        };
+        let commit = &commits[at];
+        steps.at(&format!(
+            "measurement {}: commit {}",
+            bisection.measured() + 1,
+            &commit.id[..commit.id.len().min(10)]
+        ));
+        let kept = match tree.measure(commit, &how, &control) {
+            Ok(value) => Kept { commit: commit.id.clone(), value: Some(value), failed: None },
+            Err(_) if control.stopped() => {
+                steps.finish();
+                return Err(Error::Refused(
+                    "interrupted: what was measured is kept; the same command goes on".to_owned(),
+                ));
+            }
+            Err(why) if at == 0 || at + 1 == commits.len() => {
+                return Err(Error::Refused(format!("commit {}, an end of the range: {why}", commit.id)));
+            }
+            Err(why) => {
+                steps.warn(&format!("commit {} is left out: {why}", commit.id));
+                Kept { commit: commit.id.clone(), value: None, failed: Some(why.to_string()) }
+            }
+        };
+        journal.add(&kept)?;
+        take(kept, &mut bisection);
+    };
+    steps.finish();
+    let named: Vec<(String, String)> =
+        commits.iter().map(|commit| (commit.id.clone(), commit.subject.clone())).collect();
+    let page = Bisected {
+        commits: &named,
+        values: &values,
+        failed: &failed,
+        chances: &bisection.chances(),
+        outcome,
+        error: options.error,
+        printed: options.printed,
+    };
+    match format {
+        Format::Json => crate::command::print_page(&tickmark_render::json::BisectionPage::new(&page))?,
+        Format::Text => crate::command::print(&page.text())?,
+    }
+    Ok(if page.outcome == Outcome::NoChange { Code::Unjudged } else { Code::Done })
+}
+
+/// Measurements of one bisection, a file of the store.
+struct Journal {
+    path: PathBuf,
+    file: File,
+    earlier: Vec<Kept>,
+}
+
+impl Journal {
+    fn open(store: &Store, commits: &[Commit], how: &CommitCommand) -> Result<Self, Error> {
+        let ends = [commits.first(), commits.last()].map(|commit| commit.map_or("", |commit| &commit.id));
+        let CommitCommand { prepare, command, printed, .. } = how;
+        let key = format!("{ends:?} {prepare:?} {command:?} {printed}");
+        let hash: String = Sha256::digest(key).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let folder = store.root().join(FOLDER);
+        std::fs::create_dir_all(&folder).map_err(Error::file("make", &folder))?;
+        let path = folder.join(format!("{hash}.jsonl"));
+        let earlier = match read_regular(&path, SMALL) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::file("read", &path)(error)),
+            // A line that a kill cut off is none.
+            Ok(bytes) => String::from_utf8_lossy(&bytes)
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect(),
+        };
+        let file = open_regular(&path, File::options().create(true).append(true));
+        let file = file.map_err(Error::file("write", &path))?;
+        Ok(Self { path, file, earlier })
+    }
+
+    fn add(&mut self, kept: &Kept) -> Result<(), Error> {
+        let line =
+            serde_json::to_string(kept).map_err(|error| Error::file("write", &self.path)(error.into()))?;
+        // Behind a line that was cut off.
+        let written =
+            self.file.write_all(format!("\n{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(Error::file("write", &self.path))
+    }
+}
