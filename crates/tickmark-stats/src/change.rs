@@ -36,6 +36,8 @@ const LIMITS: f64 = 1.96;
 /// So many robust standard deviations from its level a value is an outlier.
 const OUTLYING: f64 = 5.0;
 
+/// The least spread of one side beside the other's.
+const LEAST_SPREAD: f64 = 1e-3;
 /// Of fewer values a state is none that has a share.
 const MEMBERS: usize = 3;
 
@@ -155,28 +157,15 @@ pub fn find(values: &[f64], level: f64) -> Found {
     let worth = values.len() as f64 * (1.0 - r) / (1.0 + r);
     let is_wave = worth < WORTH && r > FEW;
     let level = (if is_wave { level / RARER } else { level }) * (1.0 - KEPT * r);
-    let mut random = StdRng::seed_from_u64(1);
-    let (mut places, mut flat) = (Vec::new(), values.to_vec());
-    search(&mut flat, 0, LEVELS * level, &mut random, &mut places);
-    places.sort_by_key(|place| place.at);
-    let mut ends: Vec<usize> =
-        places.iter().filter(|place| place.ramp.is_none()).map(|place| place.at).collect();
-    ends.extend([0, values.len()]);
-    ends.sort_unstable();
-    // A new spread is a new level of the distances from the levels.
-    let mut apart = Vec::with_capacity(values.len());
-    for pair in ends.windows(2) {
-        let middle = median(flat[pair[0]..pair[1]].iter().copied()).unwrap_or(0.0);
-        apart.extend(flat[pair[0]..pair[1]].iter().map(|value| (value - middle).abs()));
+    let mut levels = Levels::find(values, vec![1.0; values.len()], LEVELS * level);
+    let spread = levels.spread(SPREADS * level);
+    if let Some(place) = &spread {
+        // Levels are then looked for beside noise that spreads as it does here.
+        levels = Levels::find(values, levels.scale(place.at), LEVELS * level);
     }
+    let Levels { mut places, flat, apart, .. } = levels;
     found.outliers = outliers(&apart);
-    // Of two states a share that changes is no new spread.
-    let is_mixed = |place: &Place| {
-        let one = ends.windows(2).find(|pair| (pair[0]..pair[1]).contains(&place.at));
-        one.is_some_and(|pair| two_states(&flat[pair[0]..pair[1]]).is_some())
-    };
-    let spread = claim(&apart, 0, Kind::Spread, SPREADS * level, &mut random);
-    places.extend(spread.filter(|place| !is_mixed(place)));
+    places.extend(spread);
     found.unknowable = is_wave && places.is_empty();
     places.sort_by_key(|place| place.at);
     found.changes = described(values, &flat, &places);
@@ -194,33 +183,93 @@ struct Place {
     ramp: Option<Ramp>,
 }
 
-/// Looks for a new level, and on both sides of it with half of the level each. A slope is taken out of the values, which are then searched again.
-fn search(values: &mut [f64], from: usize, level: f64, random: &mut StdRng, places: &mut Vec<Place>) {
-    if level < LEAST_LEVEL * LEVELS / 8.0 {
-        return;
-    }
-    let Some(place) = claim(values, from, Kind::Level, level, random) else { return };
-    if let Some(ramp) = ramp::ramp(&clipped(values)) {
-        values.iter_mut().enumerate().for_each(|(at, value)| *value -= ramp.height * ramp.part(at));
-        let kind = Kind::Drift { until: from + ramp.to };
-        places.push(Place { kind, at: from + ramp.from, ramp: Some(ramp), ..place });
-        return search(values, from, level / 2.0, random, places);
-    }
-    let (old, new) = values.split_at_mut(place.at - from);
-    let at = place.at;
-    places.push(place);
-    search(old, from, level / 2.0, random, places);
-    search(new, at, level / 2.0, random, places);
+/// Levels and slopes of a series.
+struct Levels {
+    places: Vec<Place>,
+    /// The values without slopes.
+    flat: Vec<f64>,
+    /// Their distances from their level.
+    apart: Vec<f64>,
+    /// The ends of the levels.
+    ends: Vec<usize>,
 }
 
-/// The best place, if noise alone rarely shows one as clear.
-fn claim(values: &[f64], from: usize, kind: Kind, level: f64, random: &mut StdRng) -> Option<Place> {
-    let values = clipped(values);
-    let (best, left) = candidate(&values)?;
-    let p = chance(&best, &left, level, random);
-    let between = possible(&values, &best);
-    let (at, between) = (from + best.at, (from + between.0, from + between.1));
-    (p <= level).then_some(Place { kind, at, between, p, long_run: best.long_run, ramp: None })
+impl Levels {
+    /// Beside noise that spreads as `scale` says.
+    fn find(values: &[f64], scale: Vec<f64>, level: f64) -> Self {
+        let mut search = Search { scale, random: StdRng::seed_from_u64(1), places: Vec::new() };
+        let mut flat = values.to_vec();
+        search.levels(&mut flat, 0, level);
+        let mut places = search.places;
+        places.sort_by_key(|place| place.at);
+        let is_level = |place: &&Place| place.ramp.is_none();
+        let mut ends: Vec<usize> = places.iter().filter(is_level).map(|place| place.at).collect();
+        ends.extend([0, values.len()]);
+        ends.sort_unstable();
+        let mut apart = Vec::with_capacity(values.len());
+        for pair in ends.windows(2) {
+            let own = &flat[pair[0]..pair[1]];
+            let middle = median(own.iter().copied()).unwrap_or(0.0);
+            apart.extend(own.iter().map(|value| (value - middle).abs()));
+        }
+        Self { places, flat, apart, ends }
+    }
+
+    /// Where a new spread begins: a new level of the distances. Of two states a share that changes is none.
+    fn spread(&self, level: f64) -> Option<Place> {
+        let scale = vec![1.0; self.apart.len()];
+        let mut search = Search { scale, random: StdRng::seed_from_u64(2), places: Vec::new() };
+        let place = search.claim(&self.apart, 0, Kind::Spread, level)?;
+        let own = self.ends.windows(2).find(|pair| (pair[0]..pair[1]).contains(&place.at))?;
+        two_states(&self.flat[own[0]..own[1]]).is_none().then_some(place)
+    }
+
+    /// How far values spread on each side of a place.
+    fn scale(&self, at: usize) -> Vec<f64> {
+        let (before, after) = self.apart.split_at(at);
+        let mean = |side: &[f64]| side.iter().sum::<f64>() / side.len() as f64;
+        let (low, high) = (mean(before), mean(after));
+        let least = low.max(high) * LEAST_SPREAD;
+        (0..self.apart.len()).map(|place| if place < at { low.max(least) } else { high.max(least) }).collect()
+    }
+}
+
+/// What is looked for, beside noise that spreads as `scale` says.
+struct Search {
+    scale: Vec<f64>,
+    random: StdRng,
+    places: Vec<Place>,
+}
+
+impl Search {
+    /// Looks for a new level, and on both sides of it with half of the level each. A slope is taken out of the values, which are then searched again.
+    fn levels(&mut self, values: &mut [f64], from: usize, level: f64) {
+        if level < LEAST_LEVEL * LEVELS / 8.0 {
+            return;
+        }
+        let Some(place) = self.claim(values, from, Kind::Level, level) else { return };
+        if let Some(ramp) = ramp::ramp(&clipped(values)) {
+            values.iter_mut().enumerate().for_each(|(at, value)| *value -= ramp.height * ramp.part(at));
+            let kind = Kind::Drift { until: from + ramp.to };
+            self.places.push(Place { kind, at: from + ramp.from, ramp: Some(ramp), ..place });
+            return self.levels(values, from, level / 2.0);
+        }
+        let (old, new) = values.split_at_mut(place.at - from);
+        let at = place.at;
+        self.places.push(place);
+        self.levels(old, from, level / 2.0);
+        self.levels(new, at, level / 2.0);
+    }
+
+    /// The best place, if noise alone rarely shows one as clear.
+    fn claim(&mut self, values: &[f64], from: usize, kind: Kind, level: f64) -> Option<Place> {
+        let values = clipped(values);
+        let (best, left) = candidate(&values)?;
+        let p = chance(&best, &left, &self.scale[from..from + values.len()], level, &mut self.random);
+        let between = possible(&values, &best);
+        let (at, between) = (from + best.at, (from + between.0, from + between.1));
+        (p <= level).then_some(Place { kind, at, between, p, long_run: best.long_run, ramp: None })
+    }
 }
 
 /// The first and the last place that is nearly as likely as the best.

@@ -19,6 +19,8 @@ pub(super) struct SideRows<'a> {
     pub(super) rows: Vec<Vec<(Group, Row)>>,
     /// Metrics that carry the page's claims, whether or not they have a figure.
     primary: BTreeSet<String>,
+    /// Figures of these that do; empty: all.
+    figures: Vec<&'static str>,
 }
 
 impl<'a> SideRows<'a> {
@@ -32,7 +34,7 @@ impl<'a> SideRows<'a> {
         let rows: Vec<Vec<(Group, Row)>> = side.recordings.iter().map(rows).collect();
         let primary = rows.iter().flatten().filter(|(group, row)| (picks.primary)(*group, row));
         let primary = primary.map(|(_, row)| row.metric.clone()).collect();
-        Self { side, rows, primary }
+        Self { side, rows, primary, figures: picks.figures.to_vec() }
     }
 
     /// The rows of a metric, one for each recording that has it with a figure.
@@ -156,7 +158,8 @@ impl<'a> SideRows<'a> {
                     metric: metric.to_owned(),
                     group: self.group(metric).unwrap_or(Group::Machine),
                     figure,
-                    primary: self.primary.contains(metric),
+                    primary: self.primary.contains(metric)
+                        && (self.figures.is_empty() || self.figures.contains(&figure)),
                     unit: first.unit,
                     better: first.better,
                     over: [first.over, second.over],

@@ -36,9 +36,12 @@ pub struct RowSelection<'a> {
     pub only: RowFilter<'a>,
     /// Those of them that carry the page's claims.
     pub primary: RowFilter<'a>,
+    /// And of these their figures that do: `floor`, `mean`, `value`, `p99`; empty: all.
+    pub figures: &'a [&'static str],
 }
 
 impl RowSelection<'_> {
     /// All of them.
-    pub const ALL: RowSelection<'static> = RowSelection { only: &|_, _| true, primary: &|_, _| true };
+    pub const ALL: RowSelection<'static> =
+        RowSelection { only: &|_, _| true, primary: &|_, _| true, figures: &[] };
 }

@@ -128,8 +128,10 @@ pub(super) fn resemblance(left: &[f64], pairs: f64) -> (f64, f64) {
 
 /// The chance that noise alone shows a place as clear, by simulated series of the same noise (the sieve bootstrap of Bühlmann, 1997, of
 /// order 1): what is new in each value, in random order.
-pub(super) fn chance(best: &Candidate, left: &[f64], level: f64, random: &mut StdRng) -> f64 {
+/// Values spread as `scale` says.
+pub(super) fn chance(best: &Candidate, left: &[f64], scale: &[f64], level: f64, random: &mut StdRng) -> f64 {
     let (r, count) = (best.resemblance, left.len());
+    let left: Vec<f64> = left.iter().zip(scale).map(|(left, scale)| left / scale).collect();
     let first = left.first().map(|first| first * (1.0 - r * r).sqrt());
     let mut new: Vec<f64> =
         first.into_iter().chain(left.windows(2).map(|pair| pair[1] - r * pair[0])).collect();
@@ -141,7 +143,8 @@ pub(super) fn chance(best: &Candidate, left: &[f64], level: f64, random: &mut St
     // The rest cannot make it rare again.
     while made < most && as_clear <= level * most {
         let own = (r + error * normal(random)).clamp(0.0, CLOSEST);
-        let simulated = simulate(&mut new, own, random);
+        let mut simulated = simulate(&mut new, own, random);
+        simulated.iter_mut().zip(scale).for_each(|(value, scale)| *value *= scale);
         as_clear += f64::from(candidate(&simulated).is_some_and(|(other, _)| other.clear >= best.clear));
         made += 1.0;
     }

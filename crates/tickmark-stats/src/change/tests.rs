@@ -145,7 +145,6 @@ fn a_slope_is_no_staircase_and_a_step_no_slope() {
         only(&[false; 2], &|seed| stepped(90, 0.0, seed, &[(30, 4.0), (60, 4.0)])),
         only(&[false], &|seed| stepped(100, 0.3, seed, &[(50, 3.0)])),
     ];
-    eprintln!("{slopes:?} {steps:?}");
     assert!(slopes.iter().chain(&steps).all(|right| *right >= 85), "{slopes:?} {steps:?} of 100");
     let found = find(&sloped(120, 0.0, 1, [40, 80], 6.0), 0.05).changes;
     let Kind::Drift { until } = found[0].kind else { panic!("{found:?}") };
@@ -192,4 +191,21 @@ fn a_week_is_no_change() {
     let flat = without_phases(&values, &days).unwrap();
     let found = find(&flat, 0.05).changes;
     assert!(near(&found, &[42]) && (found[0].size.0..found[0].size.1).contains(&4.0), "{found:?}");
+}
+
+/// Another spread is no level.
+#[test]
+fn another_spread_makes_no_level() {
+    for (r, count) in [(0.0, 80), (0.5, 120)] {
+        for times in [3.0, 6.0] {
+            let wrong = (0..300).filter(|seed| {
+                let mut values = noise(count, r, 20_000 + seed);
+                values[count / 2..].iter_mut().for_each(|value| *value *= times);
+                find(&values, 0.05).changes.iter().any(|change| change.kind != Kind::Spread)
+            });
+            let wrong = wrong.count();
+            // Of 5 of 100, by chance (99.9 %).
+            assert!(wrong <= 27, "{count} values at {r}, spread {times}: {wrong} of 300");
+        }
+    }
 }

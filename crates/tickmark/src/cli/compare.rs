@@ -20,6 +20,9 @@ pub(crate) struct Compare {
     /// Let only these carry the claims of the page, by name, title or pattern; the others are shown without a verdict
     #[arg(long, value_name = "METRIC", conflicts_with = "lmbench", add = probes())]
     pub(crate) primary: Vec<String>,
+    /// Let only these figures of them carry the claims: a floor, a mean, the value of what has neither, a 99th percentile
+    #[arg(long, value_name = "FIGURE", value_enum, num_args = 1.., conflicts_with = "lmbench")]
+    pub(crate) figure: Vec<CompareFigure>,
     /// What 5 % is the limit of: the chance of any wrong change, or the share of wrong ones among the changes
     #[arg(long, value_enum, default_value_t = CompareCorrection::Family)]
     pub(crate) correct: CompareCorrection,
@@ -44,6 +47,26 @@ pub(crate) struct Compare {
     /// How to print
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub(crate) format: CompareFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFigure {
+    Floor,
+    Mean,
+    Value,
+    P99,
+}
+
+impl CompareFigure {
+    /// As a comparison names it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Mean => "mean",
+            Self::Value => "value",
+            Self::P99 => "p99",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

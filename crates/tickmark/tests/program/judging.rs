@@ -274,6 +274,13 @@ fn primary_metrics_carry_the_claims() {
     assert_eq!((&second["why"], &second["p_corrected"]), (&json!("secondary"), &Value::Null), "{second:#}");
     assert!(second["p"].as_f64().unwrap() < 0.05);
     assert_eq!(compared(&["--correct", "discovery"])["correction"], "discovery");
+    // And by the figures that matter: these metrics have a value, and no floor.
+    assert_eq!(compared(&["--figure", "value"])["claims_corrected"], 3);
+    let floors = compared(&["--figure", "floor", "p99"]);
+    assert_eq!(
+        (&floors["claims_corrected"], &row(&floors, "first")["why"]),
+        (&json!(0), &json!("secondary"))
+    );
     refused(&known.compared(&["--primary", "fourth"]), 2, &["--primary fourth"]);
     // What carries no claim is not asked about; a group that changed is.
     assert_eq!(known.compared(&["--primary", "first", "--fail-on", "worse"]).status.code(), Some(3));

@@ -22,12 +22,14 @@ pub(in crate::command) fn run(store: &Store, options: &Compare) -> Result<Code, 
         correction: options.correct.into(),
         accepts_missing: options.accept_missing,
     };
+    let figures: Vec<&'static str> = options.figure.iter().map(|figure| figure.name()).collect();
     let picks = RowSelection {
         only: &|group, row| only.picks(group, row),
         primary: &|group, row| match planned.is_empty() {
             true => primary.picks(group, row),
             false => planned.contains(&row.metric),
         },
+        figures: &figures,
     };
     let model = compared(store, &sides, asked_for, picks);
     // A name that fits nothing is told before that nothing is left.

@@ -202,6 +202,7 @@ fn measure(
     let only = RowSelection {
         only: &|_, row| primary.contains(&row.metric),
         primary: &|_, row| primary.contains(&row.metric),
+        figures: &[],
     };
     let decided = |ids: &[Id], block: u32| {
         experiment.looks.contains(&block)
