@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tickmark_drive::ThisMachine;
 use tickmark_import::{Imported, Series, TableOptions, Value, lmbench};
 use tickmark_store::{Id, Meta, Store};
@@ -237,11 +238,17 @@ pub(in crate::command) fn text(path: &Path) -> Result<(String, String), Error> {
     Ok((name, text.trim_start_matches('\u{feff}').to_owned()))
 }
 
-/// Writes one host's figures as a recording; its id.
-pub(in crate::command) fn keep(store: &Store, host: &Imported, name: &str) -> Result<Id, Error> {
-    let own: Vec<Metric> =
-        ThisMachine::catalogue(&[])?.offers.into_iter().flat_map(|offer| offer.metrics).collect();
-    let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name, &own));
+/// Writes one host's figures as a recording of the store; its id.
+fn keep(store: &Store, host: &Imported, name: &str) -> Result<Id, Error> {
+    let id = write_recording(store, host, name)?;
+    store.enter(&store.read(&id)?);
+    Ok(id)
+}
+
+/// The same without an entry in the index: of a store that nobody lists.
+pub(in crate::command) fn write_recording(store: &Store, host: &Imported, name: &str) -> Result<Id, Error> {
+    let own = own_metrics()?;
+    let known = |name: &String| host.kinds.get(name).cloned().unwrap_or_else(|| metric(name, own));
     let mut metrics: Vec<Metric> = host.series.keys().map(known).collect();
     let place = |metric: &Metric| own.iter().position(|known| known.name == metric.name);
     metrics.sort_by(|a, b| tickmark_import::natural_order(a.name.as_str(), b.name.as_str()));
@@ -281,15 +288,23 @@ pub(in crate::command) fn keep(store: &Store, host: &Imported, name: &str) -> Re
         one_replicate: Some(host.is_one_replicate),
     }));
     let mut writer = store.create(&meta)?;
-    let folder = writer.folder().to_owned();
     let written = std::iter::once(&from).chain(&events).try_for_each(|event| writer.write(event));
     if let Err(error) = written.and_then(|()| writer.finish()) {
         // Half a recording would pass for a whole one.
         store.discard(&meta.id);
         return Err(error.into());
     }
-    store.index(&folder);
     Ok(meta.id)
+}
+
+/// The metrics of our own probes, asked for once.
+fn own_metrics() -> Result<&'static [Metric], Error> {
+    static ALL: OnceLock<Vec<Metric>> = OnceLock::new();
+    if let Some(known) = ALL.get() {
+        return Ok(known);
+    }
+    let offers = ThisMachine::catalogue(&[])?.offers;
+    Ok(ALL.get_or_init(|| offers.into_iter().flat_map(|offer| offer.metrics).collect()))
 }
 
 /// A metric as our own probes define it, or as the tables have it.

@@ -94,7 +94,7 @@ fn of_files(store: &Store, options: &History, steps: &mut Steps) -> Result<Vec<M
     let mut all = Vec::new();
     for (at, one) in found.iter().enumerate() {
         steps.at(&format!("reading result {} of {}", at + 1, found.len()));
-        let recording = store.read(&import::keep(store, one, &one.host)?)?;
+        let recording = store.read(&import::write_recording(store, one, &one.host)?)?;
         all.push(measurement(one, recording, files.len() > 1));
     }
     if found.iter().all(|one| one.at.is_some()) {

@@ -202,7 +202,7 @@ fn from_file(store: &Store, path: &Path, is_told: bool) -> Result<Vec<FileResult
     let names = Imported::names(&found);
     let keep = |(one, own): (&Imported, &String)| {
         let part = if one.is_named_by_file { Part::Whole } else { Part::Named(own.clone()) };
-        Ok(FileResult { part, recording: store.read(&import::keep(store, one, own)?)? })
+        Ok(FileResult { part, recording: store.read(&import::write_recording(store, one, own)?)? })
     };
     found.iter().zip(&names).map(keep).collect()
 }
