@@ -6,13 +6,13 @@ use crate::comparison::{Difference, RowFilter, of_runs};
 use crate::gate::machine;
 use crate::report::{self, Row, Unit};
 use std::collections::BTreeMap;
-use tickmark_stats::change::{Change, LEAST, LEAST_LEVEL};
+use tickmark_stats::change::{Change, Kind, LEAST, LEAST_LEVEL};
 use tickmark_stats::verdict::LEVEL;
 use tickmark_store::{Id, Recording};
 use tickmark_wire::{Better, Metric, Nanos};
 
 /// The newest recordings of a series that are looked at.
-const MOST: usize = 2000;
+pub const MOST: usize = 2000;
 
 /// One figure over the recordings of a machine that measured it in the same manner: settings, runs and their length.
 #[derive(Debug, Clone)]
@@ -99,6 +99,23 @@ impl Series {
     pub fn enough(&self) -> bool {
         self.parts().any(|part| part.len() > 2 * LEAST)
     }
+}
+
+/// The newest change of each series, that of the newest recording first; a new spread only where there is nothing else.
+#[must_use]
+pub fn newest(all: &[Series]) -> Vec<(&Series, &Level)> {
+    let level = |series: &&Series| -> Option<usize> {
+        let is_level = |level: &Level| level.change.kind != Kind::Spread;
+        series.levels.iter().rposition(is_level).or(series.levels.len().checked_sub(1))
+    };
+    let mut found: Vec<(&Series, &Level)> =
+        all.iter().filter_map(|series| Some((series, &series.levels[level(&series)?]))).collect();
+    let place = |(series, level): &(&Series, &Level)| {
+        let point = series.points.get(level.change.at);
+        (point.and_then(|point| point.created), level.change.at)
+    };
+    found.sort_by_key(|one| std::cmp::Reverse(place(one)));
+    found
 }
 
 /// The next piece of work.

@@ -31,26 +31,26 @@ pub struct CommitCommand {
 
 /// A git tree with copies of its commits.
 pub struct Tree {
+    tree: PathBuf,
     copy: PathBuf,
     scratch: PathBuf,
     ready: BTreeSet<String>,
 }
 
 impl Tree {
-    /// Of the tree in this folder; copies are made in `scratch`, which is the caller's to remove.
+    /// Of the tree that this folder is in; copies are made in `scratch`, which is the caller's to remove.
     ///
     /// # Errors
     /// There is no git, or no tree of its.
-    pub fn open(tree: &Path, scratch: &Path) -> Result<Self, Error> {
-        let tree = std::fs::canonicalize(tree).map_err(|source| Error::Path {
-            what: "read",
-            path: tree.to_owned(),
-            source,
-        })?;
+    pub fn open(folder: &Path, scratch: &Path) -> Result<Self, Error> {
+        let none = |why: Error| {
+            Error::Refused(format!("{} is in no git tree (--tree DIR): {why}", folder.display()))
+        };
+        let own = git(folder, &["rev-parse", "--absolute-git-dir"]).map_err(none)?;
         let copy = scratch.join("tree");
-        let (from, to) = (tree.to_string_lossy(), copy.to_string_lossy());
-        git(scratch, &["clone", "--quiet", "--shared", "--no-checkout", "--", &from, &to])?;
-        Ok(Self { copy, scratch: scratch.to_owned(), ready: BTreeSet::new() })
+        let to = copy.to_string_lossy();
+        git(scratch, &["clone", "--quiet", "--shared", "--no-checkout", "--", own.trim(), &to])?;
+        Ok(Self { tree: folder.to_owned(), copy, scratch: scratch.to_owned(), ready: BTreeSet::new() })
     }
 
     /// The commits of `GOOD..BAD` along first parents, the good one first.
@@ -60,31 +60,29 @@ impl Tree {
     pub fn commits(&self, range: &str) -> Result<Vec<Commit>, Error> {
         let wrong = || Error::Usage(format!("{range:?} is no range of commits, such as v1.0..main"));
         let (good, bad) = range.split_once("..").ok_or_else(wrong)?;
-        let of = |name: &str| -> Result<String, Error> {
-            let name = if name.is_empty() { "HEAD" } else { name };
-            // Branches of the tree are remote ones of its copy.
-            let found = [format!("{name}^{{commit}}"), format!("origin/{name}^{{commit}}")]
-                .into_iter()
-                .find_map(|name| {
-                    git(&self.copy, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).ok()
-                });
-            found
-                .map(|id| id.trim().to_owned())
-                .ok_or_else(|| Error::Usage(format!("no commit {name:?} in this tree")))
+        // In the tree itself, whose names the copy does not have.
+        let commit = |name: &str| -> Result<String, Error> {
+            let whole = format!("{}^{{commit}}", if name.is_empty() { "HEAD" } else { name });
+            let found = git(&self.tree, &["rev-parse", "--verify", "--quiet", "--end-of-options", &whole]);
+            let id = found.map_err(|_| Error::Usage(format!("no commit {name:?} in this tree")))?;
+            Ok(id.trim().to_owned())
         };
-        let (good, bad) = (of(good)?, of(bad)?);
-        git(&self.copy, &["merge-base", "--is-ancestor", &good, &bad])
-            .map_err(|_| Error::Usage(format!("{range}: the first is no ancestor of the second")))?;
-        let text = git(
-            &self.copy,
-            &["log", "--first-parent", "--reverse", "--format=%H %s", &format!("{good}..{bad}")],
-        )?;
-        let first = git(&self.copy, &["log", "-1", "--format=%H %s", &good])?;
-        let commit = |line: &str| {
-            let (id, subject) = line.split_once(' ').unwrap_or((line, ""));
-            Commit { id: id.to_owned(), subject: subject.to_owned() }
+        let (first, last) = (commit(good)?, commit(bad)?);
+        git(&self.tree, &["merge-base", "--is-ancestor", &first, &last]).map_err(|_| {
+            Error::Usage(format!("{range}: the first is no ancestor of the second; {bad}..{good}?"))
+        })?;
+        let between = format!("{first}..{last}");
+        let list = |arguments: &[&str]| -> Result<Vec<Commit>, Error> {
+            let text = git(&self.tree, &[&["rev-list", "--format=%H %s"], arguments].concat())?;
+            // Before each comes a line of its own.
+            let lines = text.lines().filter(|line| !line.starts_with("commit "));
+            let one = |line: &str| {
+                let (id, subject) = line.split_once(' ').unwrap_or((line, ""));
+                Commit { id: id.to_owned(), subject: subject.to_owned() }
+            };
+            Ok(lines.map(one).collect())
         };
-        Ok(first.lines().chain(text.lines()).map(commit).collect())
+        Ok([list(&["-1", &first])?, list(&["--first-parent", "--reverse", &between])?].concat())
     }
 
     /// A figure of a commit.
@@ -119,6 +117,10 @@ impl Tree {
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(arguments).stdin(Stdio::null());
+    // Hooks and `rebase --exec` name the user's own tree by these.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"] {
+        command.env_remove(name);
+    }
     let output = command
         .output()
         .map_err(|error| Error::Refused(format!("git cannot be started: {error} (apt-get install git)")))?;

@@ -123,6 +123,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     let mut found = begin(format!("Google Benchmark {version}").trim(), name);
     found.is_one_replicate = true;
     found.know("host.name", context["host_name"].as_str().unwrap_or_default(), name);
+    found.at = super::history::timestamp(context["date"].as_str().unwrap_or_default());
     found.know("benchmark.executable", context["executable"].as_str().unwrap_or_default(), name);
     found.know("benchmark.build", context["library_build_type"].as_str().unwrap_or_default(), name);
     let all = page["benchmarks"].as_array().ok_or("no list of benchmarks")?;

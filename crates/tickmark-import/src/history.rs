@@ -12,7 +12,8 @@ use tickmark_wire::{Better, Unit};
 const PREFIX: &str = "window.BENCHMARK_DATA";
 
 fn is_conbench(text: &str) -> bool {
-    text.trim_start().starts_with('[')
+    let text = text.trim_start();
+    (text.starts_with('[') || (text.starts_with('{') && text.contains("\"data\"")))
         && text.contains("\"stats\"")
         && text.contains("\"tags\"")
         && text.contains("\"timestamp\"")
@@ -44,7 +45,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Imported>, String> {
         let json = rest.trim_start().trim_start_matches('=').trim().trim_end_matches(';');
         return github(&page(json)?);
     }
-    if trimmed.starts_with('[') { conbench(&page(text)?) } else { bencher(name, &page(text)?) }
+    if is_conbench(trimmed) { conbench(&page(text)?) } else { bencher(name, &page(text)?) }
 }
 
 /// `{"entries": {SUITE: [{"commit": ..., "date": ms, "tool": ..., "benches": [{"name", "value", "unit", "range"}]}]}}`.
@@ -62,7 +63,8 @@ fn github(page: &Value) -> Result<Vec<Imported>, String> {
                     found.left_out.push(format!("{}: no value", bench["name"]));
                     continue;
                 };
-                let (unit, factor, better) = unit_or_word(&text_of(&bench["unit"]));
+                let (unit, factor, better) =
+                    unit_or_word(text_of(&bench["unit"]).split('\t').next().unwrap_or_default());
                 // Its tools for which more is better name no unit of time.
                 let better = match text_of(&commit["tool"]).as_str() {
                     "customBiggerIsBetter" | "benchmarkjs" => Better::Higher,
@@ -77,18 +79,22 @@ fn github(page: &Value) -> Result<Vec<Imported>, String> {
     Ok(all)
 }
 
-/// `[{"timestamp", "tags": {"name"}, "stats": {"data": [...], "unit": "s"}, "github": {"commit"}, "run_id"}]`: the results of one run make a
-/// recording.
+/// `[{"timestamp", "tags": {"name"}, "stats": {"data": [...], "unit": "s"}, "github": {"commit"}, "run_id"}]`, or the same as `data` with `commit.sha` and
+/// `hardware.name`: the results of one run make a recording.
 fn conbench(page: &Value) -> Result<Vec<Imported>, String> {
     let mut all: Vec<(String, Imported)> = Vec::new();
-    for one in page.as_array().into_iter().flatten() {
+    for one in page.as_array().or(page["data"].as_array()).into_iter().flatten() {
         let run = text_of(&one["run_id"]);
         let at = all.iter().position(|(known, _)| *known == run).unwrap_or_else(|| {
             let mut found = begin("conbench", "conbench");
             found.is_one_replicate = true;
             found.at = timestamp(&text_of(&one["timestamp"]));
-            found.know("commit.id", &text_of(&one["github"]["commit"]), "results");
-            found.know("host.name", &text_of(&one["machine_info"]["name"]), "results");
+            for commit in [&one["github"]["commit"], &one["commit"]["sha"]] {
+                found.know("commit.id", &text_of(commit), "results");
+            }
+            for host in [&one["machine_info"]["name"], &one["hardware"]["name"]] {
+                found.know("host.name", &text_of(host), "results");
+            }
             all.push((run.clone(), found));
             all.len() - 1
         });
@@ -131,9 +137,12 @@ fn bencher(name: &str, page: &Value) -> Result<Vec<Imported>, String> {
     Ok(vec![found])
 }
 
-/// A time such as 2026-11-27T08:07:22Z, with an offset or without one (then UTC), or a day.
+/// A time such as 2026-11-27T08:07:22Z, with an offset or without one (then UTC), or a day; also as git and mail programs write it.
 pub(super) fn timestamp(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let civil = || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
-    text.parse().ok().or_else(|| civil().map(|zoned| zoned.timestamp()))
+    let git = || jiff::Zoned::strptime("%Y-%m-%d %H:%M:%S %z", text).ok();
+    let mail = || jiff::fmt::rfc2822::parse(text).ok();
+    let zoned = || civil().or_else(git).or_else(mail).map(|zoned| zoned.timestamp());
+    text.parse().ok().or_else(zoned)
 }

@@ -148,6 +148,7 @@ pub fn read(
     options: &TableOptions,
 ) -> Result<(Vec<Imported>, Vec<String>), String> {
     let (mut found, mut warnings, mut of_lmbench) = (Vec::new(), Vec::new(), Vec::new());
+    let most = if options.is_history { MOST_FIGURES } else { MOST_SYSTEMS };
     for (name, text) in texts {
         let text = &without_escapes(text);
         if options.is_table() {
@@ -155,10 +156,10 @@ pub fn read(
             if tables.is_empty() {
                 return Err(format!("{name} has no figure in these columns"));
             }
-            add(name, Files::Apart, tables, &mut found)?;
+            add(name, Files::Apart, tables, most, &mut found)?;
             continue;
         }
-        if of_a_format(name, text, &mut found)? {
+        if of_a_format(name, text, most, &mut found)? {
             continue;
         }
         let own = [(name.clone(), text.to_string())];
@@ -167,12 +168,13 @@ pub fn read(
         } else if let Some(mut columns) = columns::read(name, text, options.decimal_comma) {
             columns.is_one_replicate = options.lines != Some(Lines::Replicates);
             let all = if options.is_history { columns.by_round() } else { vec![columns] };
-            add(name, Files::Apart, all, &mut found)?;
+            add(name, Files::Apart, all, most, &mut found)?;
         } else if options.is_history && table::has_heads(text, options) {
             add(
                 name,
                 Files::Apart,
                 table::read(name, text, options).map_err(|why| format!("{name}: {why}"))?,
+                most,
                 &mut found,
             )?;
         } else {
@@ -214,14 +216,21 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// Why it cannot be read.
-fn of_a_format(name: &str, text: &str, all: &mut Vec<Imported>) -> Result<bool, String> {
+fn of_a_format(name: &str, text: &str, most: usize, all: &mut Vec<Imported>) -> Result<bool, String> {
     let beginning = &text[..text.floor_char_boundary(BEGINNING)];
     let Some(format) = FORMATS.iter().find(|format| (format.is)(beginning)) else { return Ok(false) };
     let found = (format.read)(name, text).map_err(|why| format!("{name} (of {}): {why}", format.name))?;
-    if found.is_empty() || found.iter().any(|one| one.series.is_empty()) {
+    let (mut found, empty): (Vec<Imported>, Vec<Imported>) =
+        found.into_iter().partition(|one| !one.series.is_empty());
+    let Some(first) = found.first_mut() else {
         return Err(format!("{name} (of {}) has no figure that is known", format.name));
-    }
-    add(name, format.files, found, all)?;
+    };
+    let commit =
+        |one: &Imported| one.facts.iter().find(|(fact, ..)| fact == "commit.id").map(|(_, id, _)| id.clone());
+    first.left_out.extend(empty.iter().map(|one| {
+        format!("{}: a result without a figure", commit(one).unwrap_or_else(|| one.host.clone()))
+    }));
+    add(name, format.files, found, most, all)?;
     Ok(true)
 }
 
@@ -284,10 +293,16 @@ fn facts(of: &Imported) -> Vec<(String, String)> {
 }
 
 /// Adds the results of a file to those of earlier ones.
-fn add(name: &str, files: Files, found: Vec<Imported>, all: &mut Vec<Imported>) -> Result<(), String> {
-    if all.len() + found.len() > MOST_SYSTEMS {
+fn add(
+    name: &str,
+    files: Files,
+    found: Vec<Imported>,
+    most: usize,
+    all: &mut Vec<Imported>,
+) -> Result<(), String> {
+    if all.len() + found.len() > most {
         return Err(format!(
-            "{name}: more than {MOST_SYSTEMS} systems or commands: give fewer files at once"
+            "{name}: more than {most} systems, commands or measurements: give fewer at once"
         ));
     }
     for one in &found {

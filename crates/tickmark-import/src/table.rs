@@ -241,7 +241,7 @@ impl ValueColumn {
 pub(super) fn has_heads(text: &str, options: &TableOptions) -> bool {
     Table::parse(text, options.decimal_comma).is_ok_and(|table| {
         let width = table.heads.len();
-        width > 1 && !table.rows.is_empty() && table.rows.iter().all(|(_, cells)| cells.len() == width)
+        width > 1 && table.rows.len() > 1 && table.rows.iter().all(|(_, cells)| cells.len() == width)
     })
 }
 
@@ -283,8 +283,16 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
         let is_one = |head: &String| options.is_history && known.contains(&head.to_lowercase().as_str());
         heads.iter().position(is_one)
     };
-    let time = options.time.as_deref().map(find).transpose()?.or_else(|| named(&TIMES));
+    // A column of days or times, whatever it is called.
+    let all = |at: usize, is: &dyn Fn(&str) -> bool| {
+        table.rows.iter().all(|(_, cells)| cells.get(at).is_some_and(|cell| is(cell)))
+    };
+    let is_moment = |cell: &str| figure(cell, options.decimal_comma).is_none() && timestamp(cell).is_some();
+    let times = || (0..table.width()).find(|at| options.is_history && all(*at, &is_moment));
+    let time = options.time.as_deref().map(find).transpose()?.or_else(|| named(&TIMES)).or_else(times);
     let commit = named(&COMMITS);
+    let is_word = |cell: &str| figure(cell, options.decimal_comma).is_none();
+    let metric = metric.or_else(|| named(&NAMES).filter(|at| all(*at, &is_word)));
     let role =
         |at: usize| groups.iter().any(|(own, _)| *own == at) || [metric, time, commit].contains(&Some(at));
     let mut values: Vec<ValueColumn> = if options.values.is_empty() {
@@ -293,8 +301,13 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
                 cells.get(at).is_some_and(|cell| figure(cell, options.decimal_comma).is_some())
             })
         };
-        let wanted = (0..table.width())
-            .filter(|at| !role(*at) && heads.get(*at).is_none_or(|head| head != "-") && is_figures(*at));
+        let is_number_of_something =
+            |head: &str| options.is_history && NUMBERS.contains(&head.to_lowercase().as_str());
+        let wanted = (0..table.width()).filter(|at| {
+            !role(*at)
+                && heads.get(*at).is_none_or(|head| head != "-" && !is_number_of_something(head))
+                && is_figures(*at)
+        });
         wanted
             .map(|at| {
                 ValueColumn::new(
@@ -337,11 +350,16 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
         }
         let cell = |at: usize| cells.get(at).map_or("", |cell| cell.trim());
         let at = time
-            .map(|at| moment(cell(at)).ok_or_else(|| format!("line {number}: {:?} is no time", cell(at))))
+            .map(|at| {
+                moment(cell(at)).ok_or_else(|| {
+                    format!("line {number}: {:?} is no time such as 2026-11-27, 2026-11-27T08:07:22Z, or seconds since 1970", cell(at))
+                })
+            })
             .transpose()?;
         let own_commit = commit.map(cell).filter(|text| !text.is_empty());
         let place = match own_commit {
-            _ if at.is_some() || !options.is_history => 0,
+            _ if !options.is_history => 0,
+            None if at.is_some() => 0,
             Some(commit) => *commits.entry(commit).or_insert(*number),
             None => *number,
         };
@@ -355,7 +373,8 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
             groups.iter().map(|(at, group)| format!(".{}={}", label(group), label(cell(*at)))).collect();
         for value in &values {
             let text = cell(value.at);
-            if text.is_empty() || options.missing.iter().any(|missing| missing == text) {
+            let is_known = options.is_history && MISSING.contains(&text.to_lowercase().as_str());
+            if text.is_empty() || is_known || options.missing.iter().any(|missing| missing == text) {
                 continue;
             }
             let Some((number_found, own)) = figure(text, options.decimal_comma) else {
@@ -386,8 +405,14 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
 }
 
 /// Heads of the columns of a history that say which line is which, in small letters.
-const TIMES: [&str; 6] = ["time", "date", "timestamp", "datetime", "created", "created_at"];
+const TIMES: [&str; 5] = ["date", "timestamp", "datetime", "created", "created_at"];
 const COMMITS: [&str; 5] = ["commit", "sha", "revision", "hash", "commit_id"];
+/// Those that say what was measured, and those of numbers that are none.
+const NAMES: [&str; 6] = ["benchmark", "bench", "name", "test", "case", "metric"];
+const NUMBERS: [&str; 10] =
+    ["id", "build", "build_number", "build_id", "run", "run_id", "pr", "exit_code", "seed", "index"];
+/// Cells of a history without a figure, in small letters.
+const MISSING: [&str; 6] = ["nan", "na", "n/a", "null", "none", "-"];
 
 pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })

@@ -5,7 +5,7 @@ use tickmark_wire::{Better, Unit};
 
 fn only(name: &str, text: &str) -> Imported {
     let mut all = Vec::new();
-    assert!(of_a_format(name, text, &mut all).unwrap(), "{name} is of no known format");
+    assert!(of_a_format(name, text, MOST_SYSTEMS, &mut all).unwrap(), "{name} is of no known format");
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
@@ -21,7 +21,7 @@ fn the_mail_of_2005_as_it_stands() {
                 The far right column\n    N           Min           Max        Median           Avg         Stddev\n\
                 x   4      13626.05      13769.32      13722.72     13710.203      62.155788\n";
     let mut all = Vec::new();
-    assert!(of_a_format("timecounter-cost.txt", text, &mut all).unwrap());
+    assert!(of_a_format("timecounter-cost.txt", text, MOST_SYSTEMS, &mut all).unwrap());
     let names: Vec<&str> = all.iter().map(|one| one.host.as_str()).collect();
     assert_eq!(names, ["ACPI-Fast", "TSC"]);
     assert_eq!((all[0].rounds, all[1].series["smack.select_index"].values[1].value), (2, 15_204.89));
@@ -33,7 +33,7 @@ fn hyperfine() {
     let text = r#"{"results": [{"command": "true", "mean": 0.001, "user": 0.0005, "system": 0.0003,
         "times": [0.001, 0.0012], "exit_codes": [0, 0]}, {"command": "sleep 0", "times": [0.002]}]}"#;
     let mut all = Vec::new();
-    assert!(of_a_format("h.json", text, &mut all).unwrap());
+    assert!(of_a_format("h.json", text, MOST_SYSTEMS, &mut all).unwrap());
     assert_eq!((all.len(), all[0].host.as_str(), all[0].rounds), (2, "true", 2));
     assert!((value(&all[1], "hyperfine.time") - 2e6).abs() < 1e-6);
 }
@@ -46,7 +46,10 @@ fn sysbench_and_its_runs() {
                 max:                                    1.23\n         95th percentile:                        0.83\n         sum:    9998.12\n\n\
                 Threads fairness:\n    events (avg/stddev):           12348.0000/0.00\n";
     let mut all = Vec::new();
-    assert!(of_a_format("a.txt", text, &mut all).unwrap() && of_a_format("b.txt", text, &mut all).unwrap());
+    assert!(
+        of_a_format("a.txt", text, MOST_SYSTEMS, &mut all).unwrap()
+            && of_a_format("b.txt", text, MOST_SYSTEMS, &mut all).unwrap()
+    );
     assert_eq!((all.len(), all[0].rounds, all[0].tool.as_str()), (1, 2, "sysbench 1.0.20"));
     assert_eq!(
         (value(&all[0], "sysbench.cpu.events"), value(&all[0], "sysbench.cpu.latency.p95")),
@@ -123,7 +126,7 @@ fn only_the_same_is_joined() {
     };
     let mut all = Vec::new();
     for threads in [1, 1, 2] {
-        assert!(of_a_format("a", &text(threads), &mut all).unwrap());
+        assert!(of_a_format("a", &text(threads), MOST_SYSTEMS, &mut all).unwrap());
     }
     tell_apart(&mut all);
     let kept: Vec<(&str, u32)> = all.iter().map(|one| (one.host.as_str(), one.rounds)).collect();

@@ -13,8 +13,15 @@ const SHORT: usize = 10;
 /// How a bisection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It changed with one of these commits.
-    Found(RangeInclusive<usize>),
+    /// It changed with one of these commits; and with more where others of a side differ from its end.
+    Found {
+        /// Which, of which the last alone can be measured.
+        found: RangeInclusive<usize>,
+        /// True if other commits changed it as well.
+        more: bool,
+    },
+    /// So many measurements tell no more than that it is one of these.
+    Within(RangeInclusive<usize>),
     /// The ends do not differ.
     NoChange,
 }
@@ -48,10 +55,11 @@ impl Bisected<'_> {
     }
 
     fn shown(&self, value: f64) -> String {
-        if self.printed {
-            format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            time(value)
+        match (self.printed, value.abs()) {
+            (false, _) => time(value),
+            (true, 1e-3..1e9) => format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+            (true, 0.0) => "0".to_owned(),
+            _ => format!("{value:.5e}"),
         }
     }
 
@@ -72,7 +80,13 @@ impl Bisected<'_> {
                 self.named(0),
                 self.named(self.commits.len() - 1)
             ),
-            Outcome::Found(found) => {
+            Outcome::Within(range) => format!(
+                "one of the {} commits from {} to {} changed it, and {effort} tell no more: the difference is small beside the noise, or several commits made it",
+                range.clone().count(),
+                self.named(*range.start()),
+                self.named(*range.end())
+            ),
+            Outcome::Found { found, more } => {
                 let [before, after] = self.levels(*found.end());
                 let ratio =
                     if before > 0.0 { format!(" ({})", change(after / before, 1)) } else { String::new() };
@@ -85,7 +99,11 @@ impl Bisected<'_> {
                     ),
                 };
                 let levels = format!("{} became {}{ratio}", self.shown(before), self.shown(after));
-                format!("{levels} {which}; wrong in at most {} of cases, by {effort}", percent(self.error))
+                let more = if *more { "; other commits changed it as well: bisect both parts" } else { "" };
+                format!(
+                    "{levels} {which}; wrong in at most {} of cases, by {effort}{more}",
+                    percent(self.error)
+                )
             }
         };
         let mut text = wrapped(&answer, 0).join("\n") + "\n\n";

@@ -6,8 +6,9 @@ use crate::number::{self, count, time, value};
 use crate::page::frame::{self, Section};
 use crate::plot::{Axis, Plot, Series as Points, Shape};
 use maud::{PreEscaped, html as markup};
+use std::cmp::Ordering;
 use std::fmt::Write;
-use tickmark_analysis::history::{Level, Point, Series, Split};
+use tickmark_analysis::history::{Level, Point, Series, Split, newest};
 use tickmark_stats::change::Kind;
 use tickmark_wire::Better;
 use tickmark_wire::text::printable;
@@ -69,7 +70,11 @@ fn line(series: &Series, part: std::ops::Range<usize>) -> Vec<(f64, f64)> {
 pub fn text(all: &[Series]) -> String {
     let mut text = answer(all);
     for series in all.iter().filter(|series| all.len() <= DRAWN && series.points.len() > 1) {
-        let _ = writeln!(text, "\n{}", plot(series).text(66, 12).trim_end());
+        let _ = writeln!(
+            text,
+            "\n{}",
+            plot(series).text(crate::width().saturating_sub(14).clamp(20, 66), 12).trim_end()
+        );
     }
     for series in all.iter().filter(|series| has_something(series)) {
         let _ = write!(text, "\n{}", of_series(series));
@@ -104,17 +109,14 @@ fn has_something(series: &Series) -> bool {
 
 /// The newest change of each figure, a line each.
 fn answer(all: &[Series]) -> String {
-    let mut newest: Vec<(&Series, &Level)> =
-        all.iter().filter_map(|series| Some((series, newest_level(series)?))).collect();
-    let place = |(series, level): &(&Series, &Level)| {
-        let point = series.points.get(level.change.at);
-        (point.and_then(|point| point.created), level.change.at)
-    };
-    newest.sort_by_key(|one| std::cmp::Reverse(place(one)));
+    let newest = newest(all);
     let enough = all.iter().filter(|series| series.enough()).count() as u32;
     if newest.is_empty() {
         return match (all.is_empty(), enough) {
-            (true, _) => "no recording has such a figure: `tickmark run` makes one\n".to_owned(),
+            (true, _) => {
+                "no recording has such a figure; `tickmark run` makes one, --files reads result files\n"
+                    .to_owned()
+            }
             (_, 0) => "too few recordings of one machine to see a change: seven are needed\n".to_owned(),
             _ => format!("no change is shown in {}\n", count(enough, "figure")),
         };
@@ -130,11 +132,6 @@ fn answer(all: &[Series]) -> String {
     text
 }
 
-/// The newest change that is no new spread, where there is one.
-fn newest_level(series: &Series) -> Option<&Level> {
-    series.levels.iter().rfind(|level| level.change.kind != Kind::Spread).or(series.levels.last())
-}
-
 /// A change in words: how much, whether that is worse, since when.
 fn words(series: &Series, level: &Level) -> String {
     let change = &level.change;
@@ -143,15 +140,19 @@ fn words(series: &Series, level: &Level) -> String {
     match change.kind {
         Kind::Level => format!(
             "{}{} since {since}",
-            amount(change.before, change.after),
+            amount(series, change.before, change.after),
             judged(series, change.before, change.after)
         ),
         Kind::Drift { .. } => format!(
             "drifted by {}{} from {since} to {until}",
-            amount(change.before, change.after),
+            amount(series, change.before, change.after),
             judged(series, change.before, change.after)
         ),
-        Kind::Spread => format!("spreads otherwise since {since}"),
+        Kind::Spread => format!(
+            "spreads by {} in place of {} since {since}",
+            shown(series, change.after),
+            shown(series, change.before)
+        ),
         Kind::Share { low, high } => format!(
             "as fast in each of two states ({} and {}); {} of recordings are in the higher one, {} before, since {since}",
             shown(series, low),
@@ -162,15 +163,18 @@ fn words(series: &Series, level: &Level) -> String {
     }
 }
 
-fn amount(before: f64, after: f64) -> String {
-    if before > 0.0 { number::change(after / before, 1) } else { format!("{before:.4} to {after:.4}") }
+fn amount(series: &Series, before: f64, after: f64) -> String {
+    match before > 0.0 && after > 0.0 {
+        true => number::change(after / before, 1),
+        false => format!("{} in place of {}", shown(series, after), shown(series, before)),
+    }
 }
 
 /// Whether a new level is better or worse, in words behind it.
 fn judged(series: &Series, before: f64, after: f64) -> &'static str {
-    match (series.better, after > before) {
-        (Better::Lower, true) | (Better::Higher, false) => " (worse)",
-        (Better::Lower, false) | (Better::Higher, true) => " (better)",
+    match (series.better, after.total_cmp(&before)) {
+        (Better::Lower, Ordering::Greater) | (Better::Higher, Ordering::Less) => " (worse)",
+        (Better::Lower, Ordering::Less) | (Better::Higher, Ordering::Greater) => " (better)",
         _ => "",
     }
 }
@@ -188,7 +192,14 @@ fn moment(series: &Series, at: usize) -> String {
     let name = |id: &tickmark_store::Id| format!("{} {}", id.short(), printable(&point.name, false));
     let known = when.into_iter().chain(what.or_else(|| point.id.as_ref().map(name)));
     let known: Vec<String> = known.collect();
-    if known.is_empty() { format!("no {}", at + 1) } else { known.join(", ") }
+    match known.is_empty() {
+        // Files have names of their own, lines of one file none.
+        true if series.points.iter().any(|other| other.name != point.name) => {
+            printable(&point.name, false).into_owned()
+        }
+        true => format!("number {}", at + 1),
+        false => known.join(", "),
+    }
 }
 
 /// A series with its levels, its splits and what lies apart.
@@ -251,7 +262,7 @@ fn of_level(series: &Series, level: &Level) -> String {
         Kind::Level => format!(
             "  {:>12}  {}{} from {}",
             shown(series, change.after),
-            amount(change.before, change.after),
+            amount(series, change.before, change.after),
             judged(series, change.before, change.after),
             moment(series, change.at)
         ),
@@ -260,11 +271,11 @@ fn of_level(series: &Series, level: &Level) -> String {
             format!(
                 "  {:>12}  {}, a slope from {} to {until}",
                 shown(series, change.after),
-                amount(change.before, change.after),
+                amount(series, change.before, change.after),
                 moment(series, change.at)
             )
         }
-        Kind::Spread => format!("  {:>12}  another spread from {}", "", moment(series, change.at)),
+        Kind::Spread => format!("  {:>12}  {}", "", words(series, level)),
         Kind::Share { .. } => format!("  {:>12}  {}", "", words(series, level)),
     };
     if change.kind == Kind::Level && change.before > 0.0 {
@@ -308,8 +319,11 @@ fn of_split(series: &Series, split: &Split) -> String {
         Some(step) if step.before > 0.0 => {
             let [low, high] = [step.size.0, step.size.1].map(|by| number::change(1.0 + by / step.before, 1));
             let apart = step.size.0 > 0.0 || step.size.1 < 0.0;
-            let what =
-                if apart { amount(step.before, step.after) } else { "no difference is shown".to_owned() };
+            let what = if apart {
+                amount(series, step.before, step.after)
+            } else {
+                "no difference is shown".to_owned()
+            };
             format!("{what}, {low} to {high} (95 %)")
         }
         _ => "not compared".to_owned(),
@@ -324,9 +338,16 @@ fn notes(all: &[Series]) -> String {
     let waves = enough.iter().filter(|series| series.unknowable).count();
     let same = enough.iter().filter(|series| series.levels.is_empty()).count() - waves;
     let figures = |number: usize| count(number as u32, "figure");
+    let named = |is: &dyn Fn(&Series) -> bool| {
+        let own = enough.iter().filter(|series| is(series));
+        let all: Vec<String> = own.map(|series| format!("{} {}", series.metric, series.figure)).collect();
+        let more = all.len().saturating_sub(LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", all.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", "))
+    };
     let mut lines = Vec::new();
     if waves > 0 {
-        lines.push(format!("Of {waves} of {} it cannot be known: recordings resemble those before them so much that a change is no more than a wave; record on, or side by side (experiment, versus).", figures(enough.len())));
+        lines.push(format!("Of {waves} of {} ({}) it cannot be known: recordings resemble those before them so much that a change is no more than a wave; record on, or side by side (experiment, versus).", figures(enough.len()), named(&|series| series.unknowable)));
     }
     if same > 0 && same + waves < enough.len() {
         lines.push(format!("No change is shown in {same} of {}.", figures(enough.len())));

@@ -9,7 +9,7 @@ mod ramp;
 use crate::median;
 use crate::states::two_states;
 use crate::student::t_point;
-use noise::{Candidate, candidate, chance, clipped, resemblance, without_levels};
+use noise::{Candidate, candidate, candidate_beside, chance, clipped, resemblance, without_levels};
 use ramp::Ramp;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -73,11 +73,12 @@ pub struct Change {
     pub between: (usize, usize),
     /// The chance that a series of this length without any change shows one as clear.
     pub p: f64,
-    /// The median of the values up to it, from the change before; what a slope begins with; the share of the higher state.
+    /// The mean of the values up to it, from the change before, with outliers drawn in; what a slope begins with; the standard deviation; the share of the
+    /// higher state.
     pub before: f64,
     /// The same of those from it to the next change.
     pub after: f64,
-    /// Limits of the difference of both levels, or shares (95 %).
+    /// Limits of the difference of both (95 %).
     pub size: (f64, f64),
 }
 
@@ -106,9 +107,9 @@ impl Change {
 /// The difference of two levels at a place that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// The median of the values before it.
+    /// The mean of the values before it.
     pub before: f64,
-    /// The median of those after it.
+    /// The mean of those after it.
     pub after: f64,
     /// Limits of the difference of both means (95 %).
     pub size: (f64, f64),
@@ -123,12 +124,12 @@ pub fn step(old: &[f64], new: &[f64]) -> Option<Step> {
     }
     let all = [old, new].concat();
     let left = without_levels(&all, &[0, old.len(), all.len()]);
-    let rooms = 1.0 / new.len() as f64 + 1.0 / old.len() as f64;
-    let error = t_point(0.025, all.len() as f64 - 2.0) * resemblance(&left, 1.0).1 * rooms.sqrt();
+    let counts = 1.0 / new.len() as f64 + 1.0 / old.len() as f64;
+    let error = t_point(0.025, all.len() as f64 - 2.0) * resemblance(&left, 1.0).1 * counts.sqrt();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let by = mean(new) - mean(old);
+    let (before, after) = (mean(old), mean(new));
+    let by = after - before;
     let error = if left.iter().all(|value| *value == 0.0) { 0.0 } else { error };
-    let (before, after) = (median(old.iter().copied())?, median(new.iter().copied())?);
     error.is_finite().then_some(Step { before, after, size: (by - error, by + error) })
 }
 
@@ -152,7 +153,8 @@ pub fn find(values: &[f64], level: f64) -> Found {
     let drawn_in = clipped(values);
     let all = candidate(&drawn_in).filter(|_| values.iter().all(|value| value.is_finite()));
     let Some((best, _)) = all.filter(|_| level >= LEAST_LEVEL) else { return found };
-    let r = best.resemblance;
+    let sloped = ramp::ramp(&drawn_in).map(|ramp| candidate_beside(&drawn_in, &ramp.left));
+    let r = sloped.map_or(best.resemblance, |beside| beside.resemblance.min(best.resemblance));
     found.resemblance = r;
     let worth = values.len() as f64 * (1.0 - r) / (1.0 + r);
     let is_wave = worth < WORTH && r > FEW;
@@ -163,12 +165,11 @@ pub fn find(values: &[f64], level: f64) -> Found {
         // Levels are then looked for beside noise that spreads as it does here.
         levels = Levels::find(values, levels.scale(place.at), LEVELS * level);
     }
-    let Levels { mut places, flat, apart, .. } = levels;
-    found.outliers = outliers(&apart);
-    places.extend(spread);
-    found.unknowable = is_wave && places.is_empty();
-    places.sort_by_key(|place| place.at);
-    found.changes = described(values, &flat, &places);
+    found.outliers = outliers(&levels.apart);
+    found.unknowable = is_wave && levels.places.is_empty() && spread.is_none();
+    let changes = (0..levels.places.len()).map(|number| levels.described(values, number));
+    found.changes = changes.chain(spread.map(|place| levels.of_spread(&place))).collect();
+    found.changes.sort_by_key(|change| change.at);
     found
 }
 
@@ -181,6 +182,16 @@ struct Place {
     long_run: f64,
     /// The slope that it is, counted from its first value.
     ramp: Option<Ramp>,
+}
+
+impl Place {
+    /// The first value of the new level.
+    fn end(&self) -> usize {
+        match self.kind {
+            Kind::Drift { until } => until,
+            _ => self.at,
+        }
+    }
 }
 
 /// Levels and slopes of a series.
@@ -247,8 +258,16 @@ impl Search {
         if level < LEAST_LEVEL * LEVELS / 8.0 {
             return;
         }
-        let Some(place) = self.claim(values, from, Kind::Level, level) else { return };
-        if let Some(ramp) = ramp::ramp(&clipped(values)) {
+        // A steep slope looks like a wave, unless it is taken out.
+        let ramp = ramp::ramp(&clipped(values));
+        let sloped = ramp.as_ref().and_then(|ramp| {
+            let drawn_in = clipped(values);
+            let best = candidate_beside(&drawn_in, &ramp.left);
+            // Half of the level: the other way is tried as well.
+            self.judged(&drawn_in, best, &ramp.left, from, Kind::Level, level / 2.0)
+        });
+        let Some(place) = sloped.or_else(|| self.claim(values, from, Kind::Level, level)) else { return };
+        if let Some(ramp) = ramp {
             values.iter_mut().enumerate().for_each(|(at, value)| *value -= ramp.height * ramp.part(at));
             let kind = Kind::Drift { until: from + ramp.to };
             self.places.push(Place { kind, at: from + ramp.from, ramp: Some(ramp), ..place });
@@ -265,8 +284,20 @@ impl Search {
     fn claim(&mut self, values: &[f64], from: usize, kind: Kind, level: f64) -> Option<Place> {
         let values = clipped(values);
         let (best, left) = candidate(&values)?;
-        let p = chance(&best, &left, &self.scale[from..from + values.len()], level, &mut self.random);
-        let between = possible(&values, &best);
+        self.judged(&values, best, &left, from, kind, level)
+    }
+
+    fn judged(
+        &mut self,
+        values: &[f64],
+        best: Candidate,
+        left: &[f64],
+        from: usize,
+        kind: Kind,
+        level: f64,
+    ) -> Option<Place> {
+        let p = chance(&best, left, &self.scale[from..from + values.len()], level, &mut self.random);
+        let between = possible(values, &best);
         let (at, between) = (from + best.at, (from + between.0, from + between.1));
         (p <= level).then_some(Place { kind, at, between, p, long_run: best.long_run, ramp: None })
     }
@@ -296,32 +327,54 @@ fn outliers(apart: &[f64]) -> Vec<usize> {
     far.map(|(at, _)| at).collect()
 }
 
-/// The changes at their places; `flat` are the values without slopes.
-fn described(values: &[f64], flat: &[f64], places: &[Place]) -> Vec<Change> {
-    let end = |number: usize| places.get(number).map_or(values.len(), |place| place.at);
-    let one = |(number, place): (usize, &Place)| {
-        let Place { kind, at, between, p, long_run, ref ramp } = *place;
+/// The mean of values, with outliers drawn in.
+fn mean(values: &[f64]) -> f64 {
+    clipped(values).iter().sum::<f64>() / values.len() as f64
+}
+
+/// The mean absolute deviation of normal values is the standard deviation over this.
+const NORMAL: f64 = 1.2533;
+
+impl Levels {
+    /// The change at a place, beside the levels on both sides of it.
+    fn described(&self, values: &[f64], number: usize) -> Change {
+        let Place { kind, at, between, p, long_run, ref ramp } = self.places[number];
         if let Some(ramp) = ramp {
             let (before, after) = (ramp.before, ramp.before + ramp.height);
             let size = (ramp.height - LIMITS * ramp.error, ramp.height + LIMITS * ramp.error);
             return Change { kind, at, between: (at, at), p, before, after, size };
         }
-        let from = number.checked_sub(1).map_or(0, end);
-        let sides = [from..at, at..end(number + 1)];
-        let [old, new] = sides.clone().map(|side| &flat[side]);
-        let [before, after] = sides.map(|side| median(values[side].iter().copied()).unwrap_or(f64::NAN));
-        let mean = |values: &[f64]| clipped(values).iter().sum::<f64>() / values.len() as f64;
-        let (step, rooms) = (mean(new) - mean(old), 1.0 / new.len() as f64 + 1.0 / old.len() as f64);
-        let error = LIMITS * long_run * rooms.sqrt();
-        let level = Change { kind, at, between, p, before, after, size: (step - error, step + error) };
-        if kind == Kind::Level { share(old, new, rooms, level) } else { level }
-    };
-    places.iter().enumerate().map(one).collect()
+        let from = number.checked_sub(1).map_or(0, |before| self.places[before].end());
+        let to = self.places.get(number + 1).map_or(values.len(), |next| next.at);
+        let (old, new) = if from < at && at < to {
+            (&values[from..at], &values[at..to])
+        } else {
+            // In the midst of a slope.
+            let from = self.ends.iter().rfind(|end| **end < at).map_or(0, |end| *end);
+            let to = self.ends.iter().find(|end| **end > at).map_or(values.len(), |end| *end);
+            (&self.flat[from..at], &self.flat[at..to])
+        };
+        let counts = 1.0 / new.len() as f64 + 1.0 / old.len() as f64;
+        let (before, after) = (mean(old), mean(new));
+        let error = LIMITS * long_run * counts.sqrt();
+        let size = (after - before - error, after - before + error);
+        share(old, new, Change { kind, at, between, p, before, after, size })
+    }
+
+    /// A new spread, as standard deviations.
+    fn of_spread(&self, place: &Place) -> Change {
+        let (old, new) = self.apart.split_at(place.at);
+        let (before, after) = (NORMAL * mean(old), NORMAL * mean(new));
+        let counts = 1.0 / new.len() as f64 + 1.0 / old.len() as f64;
+        let error = LIMITS * NORMAL * place.long_run * counts.sqrt();
+        let size = (after - before - error, after - before + error);
+        Change { kind: Kind::Spread, at: place.at, between: place.between, p: place.p, before, after, size }
+    }
 }
 
 /// A new level that is one of the share of two states. The limits of the difference are those of the normal approximation, with the larger of both
 /// shares' variances.
-fn share(old: &[f64], new: &[f64], rooms: f64, level: Change) -> Change {
+fn share(old: &[f64], new: &[f64], level: Change) -> Change {
     let Some(states) = two_states(&[old, new].concat()) else { return level };
     let (low, high) = (states.low.centre, states.high.centre);
     let edge = (low * high).sqrt();
@@ -332,7 +385,8 @@ fn share(old: &[f64], new: &[f64], rooms: f64, level: Change) -> Change {
     }
     let [before, after] = [old, new].map(|side| counted(side) as f64 / side.len() as f64);
     let variance = (before * (1.0 - before)).max(after * (1.0 - after));
-    let error = LIMITS * (variance * rooms).sqrt();
+    let counts = 1.0 / new.len() as f64 + 1.0 / old.len() as f64;
+    let error = LIMITS * (variance * counts).sqrt();
     let size = (after - before - error, after - before + error);
     Change { kind: Kind::Share { low, high }, before, after, size, ..level }
 }

@@ -17,6 +17,9 @@ const SHARE: f64 = 0.1;
 const GAP: f64 = 4.0;
 const FACTOR: f64 = 1.2;
 
+/// Of so many values the gap alone is enough.
+const MANY: usize = 20;
+
 /// One of two states.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct State {
@@ -62,7 +65,7 @@ pub fn two_states(values: &[f64]) -> Option<TwoStates> {
     let state = |side: &[f64]| Some(State { centre: median(side.iter().copied())?, count: side.len() });
     let states = TwoStates { low: state(low)?, high: state(high)? };
     let is_apart = gap >= GAP * middle_range(low).max(middle_range(high));
-    (is_apart && states.high.centre / states.low.centre >= FACTOR).then_some(states)
+    (is_apart && (count >= MANY || states.high.centre / states.low.centre >= FACTOR)).then_some(states)
 }
 
 /// How far the logarithms of sorted values spread: without a tenth of them at either end.

@@ -2,7 +2,7 @@
 
 use super::{Level, Series, Split};
 use crate::comparison::{Difference, between};
-use tickmark_stats::change::{self, Change, LEAST, without_phases};
+use tickmark_stats::change::{self, Change, Kind, LEAST, without_phases};
 use tickmark_stats::median;
 use tickmark_store::Recording;
 
@@ -74,13 +74,17 @@ pub(super) fn find_levels(series: &mut Series, measured: &[Measured<'_>], level:
         }));
     }
     series.unknowable &= series.levels.is_empty();
-    let begins: Vec<usize> = series.levels.iter().map(|level| level.change.end()).collect();
+    let is_spread = |level: &&Level| level.change.kind == Kind::Spread;
+    let levels = || series.levels.iter().filter(|level| !is_spread(level)).map(|level| level.change);
+    let (begins, ends_of_levels): (Vec<usize>, Vec<usize>) =
+        levels().map(|change| (change.end(), change.at)).unzip();
     let ends: Vec<usize> = series.splits.iter().map(|split| split.at).chain([values.len()]).collect();
     for (number, split) in series.splits.iter_mut().enumerate() {
         let is_other_unit = split.facts.iter().any(|fact| fact.name == "unit");
         let before = if number > 0 { ends[number - 1] } else { 0 };
         let from = begins.iter().copied().filter(|at| *at < split.at).fold(before, usize::max);
-        let to = begins.iter().copied().filter(|at| *at > split.at).fold(ends[number + 1], usize::min);
+        let to =
+            ends_of_levels.iter().copied().filter(|at| *at > split.at).fold(ends[number + 1], usize::min);
         split.step =
             (!is_other_unit).then(|| change::step(&flat[from..split.at], &flat[split.at..to])).flatten();
     }

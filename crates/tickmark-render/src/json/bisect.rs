@@ -9,13 +9,20 @@ json_object! {
     pub struct BisectionPage(page: &Bisected<'_>) {
         /// The commits with one of which it changed, of which the last alone can be measured; none where the ends do not differ.
         found: Option<Vec<String>> = match &page.outcome {
-            Outcome::Found(found) => Some(page.commits[found.clone()].iter().map(|commit| commit.0.clone()).collect()),
-            Outcome::NoChange => None,
+            Outcome::Found { found, .. } => Some(named(page, found)),
+            _ => None,
         },
+        /// Where so many measurements tell no more: commits of which one changed it.
+        within: Option<Vec<String>> = match &page.outcome {
+            Outcome::Within(range) => Some(named(page, range)),
+            _ => None,
+        },
+        /// True if other commits changed it as well.
+        more: bool = matches!(page.outcome, Outcome::Found { more: true, .. }),
         /// The means of all values before and after the change.
         levels: Option<[Option<f64>; 2]> = match &page.outcome {
-            Outcome::Found(found) => Some(page.levels(*found.end()).map(finite)),
-            Outcome::NoChange => None,
+            Outcome::Found { found, .. } => Some(page.levels(*found.end()).map(finite)),
+            _ => None,
         },
         /// The chance of a wrong answer that was accepted.
         error: f64 = page.error,
@@ -34,6 +41,10 @@ json_object! {
         /// That the change came with it.
         chance: Option<f64> = finite(page.chances[at]),
     }
+}
+
+fn named(page: &Bisected<'_>, range: &std::ops::RangeInclusive<usize>) -> Vec<String> {
+    page.commits[range.clone()].iter().map(|commit| commit.0.clone()).collect()
 }
 
 impl Page for BisectionPage {

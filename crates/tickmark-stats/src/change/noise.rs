@@ -10,7 +10,7 @@ use rand::{Rng, RngExt};
 pub const LEAST: usize = 3;
 /// Values farther from the median than so many robust standard deviations count as that far: an outlier is no level.
 const CLIP: f64 = 5.0;
-/// Levels that are taken out before the noise is looked at: one more for each so many values, two at least and four at most.
+/// Levels that are taken out before the noise is looked at: one more for each so many values, two at least, and four unless more are shown.
 const VALUES: usize = 15;
 const MOST: usize = 3;
 /// The correlation of neighbours is too small after levels were taken out: for each two levels it is raised by (BIAS + SLOPE r) / n. Both were
@@ -67,30 +67,84 @@ fn split(values: &[f64]) -> (usize, f64) {
     best
 }
 
-/// Ends of the levels that so many steps make, each where it takes most of the sum of squares away.
-pub(super) fn levels(values: &[f64], steps: usize) -> Vec<usize> {
-    let mut ends = vec![0, values.len()];
-    let mut next = vec![split(values)];
-    while ends.len() < steps + 2 {
+/// The places of so many steps, one after the other, each where it takes most of the sum of squares away.
+fn steps(values: &[f64], most: usize) -> Vec<usize> {
+    let (mut ends, mut next, mut all) = (vec![0, values.len()], vec![split(values)], Vec::new());
+    while all.len() < most {
         let best = next.iter().enumerate().max_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let Some((segment, (at, _))) = best.filter(|(_, (_, taken))| *taken > 0.0) else { break };
         let at = ends[segment] + at;
+        all.push(at);
         ends.insert(segment + 1, at);
         next[segment] = split(&values[ends[segment]..at]);
         next.insert(segment + 1, split(&values[at..ends[segment + 2]]));
     }
+    all
+}
+
+/// The ends of the levels between places.
+fn ends(values: &[f64], places: &[usize]) -> Vec<usize> {
+    let mut ends = [places, &[0, values.len()]].concat();
+    ends.sort_unstable();
     ends
+}
+
+/// Ends of the levels that so many steps make.
+pub(super) fn levels(values: &[f64], count: usize) -> Vec<usize> {
+    ends(values, &steps(values, count))
+}
+
+/// A few steps.
+fn few(values: usize) -> usize {
+    (values / VALUES).clamp(1, MOST)
+}
+
+/// Ends of the levels that are taken out before the noise is looked at: a few, or as many more as make what is new in each value smaller by much more than
+/// noise does (Schwarz's criterion, three parameters each; Estimating the dimension of a model, 1978).
+fn explained(values: &[f64]) -> Vec<usize> {
+    let count = values.len() as f64;
+    let all = steps(values, (values.len() / VALUES).max(1));
+    let cost = |steps: &usize| {
+        let left = without_levels(values, &ends(values, &all[..*steps]));
+        let [squares, neighbours] = sums(&left);
+        let r = neighbours / squares;
+        let new: f64 = left.windows(2).map(|pair| (pair[1] - r * pair[0]).powi(2)).sum();
+        count * new.max(f64::MIN_POSITIVE).ln() + 3.0 * *steps as f64 * count.ln()
+    };
+    let few = all.len().min(few(values.len()));
+    let best = |tried: &mut dyn Iterator<Item = usize>| {
+        let tried = tried.map(|steps| (cost(&steps), steps));
+        tried.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(few, |(_, steps)| steps)
+    };
+    let doubled =
+        std::iter::successors(Some(few), |steps| Some(2 * steps)).take_while(|steps| *steps < all.len());
+    let mut found = best(&mut doubled.chain([all.len()]));
+    if found > few {
+        found = best(&mut ((found / 2).max(few)..=(2 * found).min(all.len())));
+    }
+    ends(values, &all[..found])
+}
+
+/// Sums of squares, and of products of neighbours.
+fn sums(left: &[f64]) -> [f64; 2] {
+    let squares = left.iter().map(|value| value * value).sum();
+    [squares, left.windows(2).map(|pair| pair[0] * pair[1]).sum()]
 }
 
 /// The best place of a new level, and what is left of the values without levels; none where they are too few or do not vary.
 pub(super) fn candidate(values: &[f64]) -> Option<(Candidate, Vec<f64>)> {
+    candidate_without(values, explained)
+}
+
+/// The same with these levels taken out.
+fn candidate_without(values: &[f64], ends: fn(&[f64]) -> Vec<usize>) -> Option<(Candidate, Vec<f64>)> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let varies = values.iter().any(|value| (value - values[0]).abs() > ROUNDING * largest);
     if values.len() <= 2 * LEAST || !varies {
         return None;
     }
     let (at, taken) = split(values);
-    let ends = levels(values, (values.len() / VALUES).clamp(1, MOST));
+    let ends = ends(values);
     let left = without_levels(values, &ends);
     let squares: f64 = left.iter().map(|value| value * value).sum();
     if squares <= ROUNDING * ROUNDING * taken {
@@ -118,12 +172,17 @@ pub(super) fn without_levels(values: &[f64], ends: &[usize]) -> Vec<f64> {
 /// values, times the square root of n.
 pub(super) fn resemblance(left: &[f64], pairs: f64) -> (f64, f64) {
     let count = left.len() as f64;
-    let squares: f64 = left.iter().map(|value| value * value).sum();
-    let neighbours: f64 = left.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let [squares, neighbours] = sums(left);
     let r = neighbours / squares;
     let resemblance = (r + pairs * (BIAS + SLOPE * r) / count).clamp(0.0, CLOSEST);
     let variance = squares / (count - 2.0 * pairs);
     (resemblance, (variance * (1.0 + resemblance) / (1.0 - resemblance)).sqrt())
+}
+
+/// The best place beside the noise that is left of the values by something else than levels.
+pub(super) fn candidate_beside(values: &[f64], left: &[f64]) -> Candidate {
+    let ((at, taken), (resemblance, long_run)) = (split(values), resemblance(left, 1.0));
+    Candidate { at, clear: taken.sqrt() / long_run, resemblance, long_run }
 }
 
 /// The chance that noise alone shows a place as clear, by simulated series of the same noise (the sieve bootstrap of Bühlmann, 1997, of
@@ -145,7 +204,9 @@ pub(super) fn chance(best: &Candidate, left: &[f64], scale: &[f64], level: f64, 
         let own = (r + error * normal(random)).clamp(0.0, CLOSEST);
         let mut simulated = simulate(&mut new, own, random);
         simulated.iter_mut().zip(scale).for_each(|(value, scale)| *value *= scale);
-        as_clear += f64::from(candidate(&simulated).is_some_and(|(other, _)| other.clear >= best.clear));
+        // Noise alone has no more levels than a few.
+        let other = candidate_without(&simulated, |values| levels(values, few(values.len())));
+        as_clear += f64::from(other.is_some_and(|(other, _)| other.clear >= best.clear));
         made += 1.0;
     }
     as_clear / made

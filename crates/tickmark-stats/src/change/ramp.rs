@@ -5,12 +5,12 @@ use super::noise::{levels, resemblance, without_levels};
 /// Places at which a slope may begin or end.
 const PLACES: usize = 100;
 /// A shorter slope is a step.
-const SHORTEST: usize = 5;
+const SHORTEST: usize = 8;
 /// Levels that are tried beside a slope.
 const MOST: usize = 3;
 
 /// A slope.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Ramp {
     /// The last value of the old level, and the first of the new one.
     pub(super) from: usize,
@@ -20,6 +20,8 @@ pub(super) struct Ramp {
     pub(super) height: f64,
     /// Standard error of the height.
     pub(super) error: f64,
+    /// What it leaves of the values.
+    pub(super) left: Vec<f64>,
 }
 
 impl Ramp {
@@ -59,7 +61,9 @@ impl Sums {
 /// dimension of a model, 1978).
 pub(super) fn ramp(values: &[f64]) -> Option<Ramp> {
     let count = values.len();
-    if count <= 2 * SHORTEST {
+    let middle = crate::median(values.iter().copied())?;
+    // What hardly varies has no slope.
+    if count <= 2 * SHORTEST || 2 * values.iter().filter(|value| **value == middle).count() > count {
         return None;
     }
     let mean = values.iter().sum::<f64>() / count as f64;
@@ -69,7 +73,7 @@ pub(super) fn ramp(values: &[f64]) -> Option<Ramp> {
     let pairs = pairs.filter(|(from, to)| *to >= from + SHORTEST);
     let (from, to) = pairs.max_by(|a, b| sums.fit(a.0, a.1).1.total_cmp(&sums.fit(b.0, b.1).1))?;
     let (height, taken, squares) = sums.fit(from, to);
-    let mut ramp = Ramp { from, to, before: 0.0, height, error: 0.0 };
+    let mut ramp = Ramp { from, to, before: 0.0, height, error: 0.0, left: Vec::new() };
     let shape: f64 = (0..count).map(|at| ramp.part(at)).sum();
     ramp.before = mean - height * shape / count as f64;
     let left: Vec<f64> =
@@ -85,5 +89,6 @@ pub(super) fn ramp(values: &[f64]) -> Option<Ramp> {
         let other: f64 = left.iter().map(|value| value * value).sum();
         (rest - other) / (noise * noise) < information * (2 * steps) as f64 - information * 3.0
     });
+    ramp.left = left;
     is_better.then_some(ramp)
 }

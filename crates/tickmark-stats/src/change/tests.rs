@@ -209,3 +209,56 @@ fn another_spread_makes_no_level() {
         }
     }
 }
+
+/// Levels that follow each other often, and a steep slope, are no wave.
+#[test]
+fn many_levels_and_steep_slopes_are_no_waves() {
+    let turns = |count: usize, each: usize, height: f64, seed: u64| -> Vec<f64> {
+        let level = |at: usize| if at / each % 2 == 1 { height } else { 0.0 };
+        noise(count, 0.0, seed).iter().enumerate().map(|(at, value)| value + level(at)).collect()
+    };
+    for (count, each, height) in [(500, 50, 5.0), (200, 25, 5.0), (160, 20, 8.0)] {
+        for seed in 0..10 {
+            let found = find(&turns(count, each, height, 400 + seed), 0.05).changes;
+            let places: Vec<usize> = (1..count / each).map(|number| number * each).collect();
+            let right =
+                places.iter().filter(|place| found.iter().any(|change| change.at.abs_diff(**place) <= 2));
+            assert!(
+                right.count() + 1 >= places.len() && found.len() <= places.len() + 2,
+                "{count} {each}: {found:?}"
+            );
+        }
+    }
+    for height in [5.0, 10.0, 33.0, 100.0] {
+        let is_slope = |seed: &u64| {
+            let found = find(&sloped(100, 0.0, 600 + seed, [0, 99], height), 0.05).changes;
+            matches!(found[..], [Change { kind: Kind::Drift { .. }, .. }])
+        };
+        let right = (0..20).filter(is_slope).count();
+        assert!(right >= 16, "{height}: {right} of 20");
+    }
+}
+
+/// A new spread at the place of a new level, and a level behind a slope: each has its own sides.
+#[test]
+fn what_changes_at_one_place_is_described_apart() {
+    for seed in 0..20 {
+        let mut values = noise(80, 0.0, 800 + seed);
+        values[40..].iter_mut().for_each(|value| *value = 30.0 + 8.0 * *value);
+        values.iter_mut().for_each(|value| *value += 100.0);
+        for change in find(&values, 0.05).changes.iter().filter(|change| change.kind == Kind::Level) {
+            assert!(
+                (change.after - change.before - 30.0).abs() < 12.0 && change.size.0 < change.size.1,
+                "{change:?}"
+            );
+        }
+        let part = |at: usize| ((at as f64 - 40.0) / 60.0).clamp(0.0, 1.0);
+        let level = |at: usize| if at < 140 { 100.0 + 10.0 * part(at) } else { 100.0 };
+        let values: Vec<f64> =
+            noise(200, 0.0, 900 + seed).iter().enumerate().map(|(at, value)| value + level(at)).collect();
+        let found = find(&values, 0.05).changes;
+        let step =
+            found.iter().find(|change| change.at.abs_diff(140) <= 1 && change.kind == Kind::Level).unwrap();
+        assert!((step.before - 110.0).abs() < 2.0 && step.size.1 < -5.0, "{found:?}");
+    }
+}

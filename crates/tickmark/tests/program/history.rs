@@ -84,11 +84,11 @@ fn a_table_is_a_history_by_commits_times_or_lines() {
     assert_eq!(series["changes"][0]["from"]["created"], "2026-02-03T00:00:00Z", "{series:#}");
     let file = write(&bench, "plain.txt", &lines(&|at| format!("{}\n", value(at))));
     let text = out(&bench.run(&["history", "--files", &file]));
-    assert!(text.contains("since no 31"), "{text}");
+    assert!(text.contains("since number 31"), "{text}");
     let page = bench.store().join("page.html");
     assert!(bench.run(&["history", "--files", &file, "-o", page.to_str().unwrap()]).status.success());
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("<svg") && page.contains("since no 31"), "{page:.300}");
+    assert!(page.contains("<svg") && page.contains("since number 31"), "{page:.300}");
     // One that lies apart is named.
     let odd = write(
         &bench,
@@ -98,7 +98,7 @@ fn a_table_is_a_history_by_commits_times_or_lines() {
             .collect::<String>(),
     );
     let text = out(&bench.run(&["history", "--files", &odd]));
-    assert!(text.contains("no change is shown in 1 figure") && text.contains("no 21"), "{text}");
+    assert!(text.contains("no change is shown in 1 figure") && text.contains("number 21"), "{text}");
     let words = write(&bench, "words.csv", "commit,value\na,fast\n");
     refused(&bench.run(&["history", "--files", &words]), 2, &["words.csv"]);
 }
@@ -212,7 +212,7 @@ fn the_commit_with_which_a_command_changed_is_found_and_the_work_goes_on_where_i
     refused(
         &bench.run(&["history", "--bisect", "true", "--range", "a..b", "--tree", "/proc"]),
         1,
-        &["git clone"],
+        &["in no git tree"],
     );
     refused(
         &bench.run(&["history", "--bisect", "false", "--range", "good..main", "--tree", &tree]),

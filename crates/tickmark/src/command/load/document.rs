@@ -105,7 +105,10 @@ fn its_page(folder: &std::path::Path) -> Result<lmbench::Page, Error> {
     let texts = [("tqm860l-summary.txt".to_owned(), DOCUMENT.to_owned())];
     let (found, _) = tickmark_import::lmbench::read(&texts)
         .map_err(|name| Error::Refused(format!("{name} cannot be read")))?;
-    let ids = found.iter().map(|one| import::write_recording(&store, one, &one.host)).collect::<Result<Vec<_>, _>>()?;
+    let ids = found
+        .iter()
+        .map(|one| import::write_recording(&store, one, &one.host))
+        .collect::<Result<Vec<_>, _>>()?;
     let read = || ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>();
     let sides: Vec<Side> =
         read()?.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();

@@ -17,14 +17,11 @@ use tickmark_store::files::{SMALL, open_regular, read_regular};
 /// The folder of the store in which measurements are kept as they come.
 const FOLDER: &str = "bisections";
 
-/// A line of what is kept: a figure of a commit, or why it has none.
+/// A line of what is kept: a figure of a commit.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     commit: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    value: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    failed: Option<String>,
+    value: f64,
 }
 
 /// Bisects `range`, or what `--range` says.
@@ -55,31 +52,29 @@ pub(super) fn run(
     let mut journal = Journal::open(store, &commits, &how)?;
     let mut values = vec![Vec::new(); commits.len()];
     let mut failed = vec![None; commits.len()];
-    let mut take = |kept: Kept, bisection: &mut Bisection| {
-        let Some(at) = commits.iter().position(|commit| commit.id == kept.commit) else { return };
-        if let Some(value) = kept.value {
-            bisection.add(at, value);
-            values[at].push(value);
-        }
-        if kept.failed.is_some() {
-            bisection.leave_out(at);
-            failed[at] = kept.failed;
+    let mut take = |kept: &Kept, bisection: &mut Bisection| {
+        let at = commits.iter().position(|commit| commit.id == kept.commit);
+        if let Some(at) = at.filter(|_| kept.value.is_finite()) {
+            bisection.add(at, kept.value);
+            values[at].push(kept.value);
         }
     };
     let mut steps = Steps::new();
     let earlier = std::mem::take(&mut journal.earlier);
     if !earlier.is_empty() {
+        let count = tickmark_render::count(earlier.len() as u32, "measurement");
         steps.warn(&format!(
-            "{} from before are taken up",
-            tickmark_render::count(earlier.len() as u32, "measurement")
+            "{count} from before are taken up; to measure anew, delete {}",
+            journal.path.display()
         ));
     }
-    earlier.into_iter().for_each(|kept| take(kept, &mut bisection));
+    earlier.iter().for_each(|kept| take(kept, &mut bisection));
     let control = control();
     let outcome = loop {
         let at = match bisection.step() {
             Step::Measure(at) => at,
-            Step::Found(found) => break Outcome::Found(found),
+            Step::Found(found) => break Outcome::Found { more: bisection.has_more(*found.end()), found },
+            Step::Within(range) => break Outcome::Within(range),
             Step::NoChange => break Outcome::NoChange,
         };
         let commit = &commits[at];
@@ -88,8 +83,12 @@ pub(super) fn run(
             bisection.measured() + 1,
             &commit.id[..commit.id.len().min(10)]
         ));
-        let kept = match tree.measure(commit, &how, &control) {
-            Ok(value) => Kept { commit: commit.id.clone(), value: Some(value), failed: None },
+        match tree.measure(commit, &how, &control) {
+            Ok(value) => {
+                let kept = Kept { commit: commit.id.clone(), value };
+                journal.add(&kept)?;
+                take(&kept, &mut bisection);
+            }
             Err(_) if control.stopped() => {
                 steps.finish();
                 return Err(Error::Refused(
@@ -97,15 +96,18 @@ pub(super) fn run(
                 ));
             }
             Err(why) if at == 0 || at + 1 == commits.len() => {
-                return Err(Error::Refused(format!("commit {}, an end of the range: {why}", commit.id)));
+                steps.finish();
+                return Err(Error::Refused(format!(
+                    "commit {}, an end of the range: {why}; commands run in a copy of the commit: name what is not in it by its whole path, or choose another end",
+                    commit.id
+                )));
             }
             Err(why) => {
                 steps.warn(&format!("commit {} is left out: {why}", commit.id));
-                Kept { commit: commit.id.clone(), value: None, failed: Some(why.to_string()) }
+                bisection.leave_out(at);
+                failed[at] = Some(why.to_string());
             }
-        };
-        journal.add(&kept)?;
-        take(kept, &mut bisection);
+        }
     };
     steps.finish();
     let named: Vec<(String, String)> =
@@ -123,7 +125,7 @@ pub(super) fn run(
         Format::Json => crate::command::print_page(&tickmark_render::json::BisectionPage::new(&page))?,
         Format::Text => crate::command::print(&page.text())?,
     }
-    Ok(if page.outcome == Outcome::NoChange { Code::Unjudged } else { Code::Done })
+    Ok(if matches!(page.outcome, Outcome::Found { .. }) { Code::Done } else { Code::Unjudged })
 }
 
 /// Measurements of one bisection, a file of the store.
