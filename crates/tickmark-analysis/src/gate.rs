@@ -230,9 +230,16 @@ pub fn check(
         match few {
             true => {
                 let judged = gate::judge_few(&earlier, &new, sides).unwrap_or_default();
-                let errors = gate::visible_errors(earlier.len(), judged.len(), LEVEL);
-                let visible = |error: f64| Some((error * errors).exp_m1()).filter(|by| by.is_finite());
-                judged.into_iter().map(|(judged, error)| (judged, visible(error))).collect()
+                let errors = |side| gate::visible_errors(earlier.len(), judged.len(), LEVEL, side);
+                let (one_sided, two_sided) = (errors(Side::Above), errors(Side::Either));
+                let visible = |side: &Side, error: f64| {
+                    let by = error * if *side == Side::Either { two_sided } else { one_sided };
+                    // As a share of what it is.
+                    let share = if *side == Side::Below { -(-by).exp_m1() } else { by.exp_m1() };
+                    Some(share).filter(|_| by.is_finite())
+                };
+                let each = judged.into_iter().zip(sides);
+                each.map(|((judged, error), side)| (judged, visible(side, error))).collect()
             }
             false => {
                 let judged = gate::judge(&earlier, &new, sides).unwrap_or_default();

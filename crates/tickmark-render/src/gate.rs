@@ -22,6 +22,14 @@ const CAN_JUDGE: &str = "the gate can judge";
 /// Figures that are shown where none of them failed.
 const SHOWN: usize = 12;
 
+/// A result that could not be judged: as an annotation of GitHub Actions, and as markdown.
+#[must_use]
+pub fn unjudged(name: &str, why: &str) -> (String, String) {
+    let text = if name.is_empty() { why.to_owned() } else { format!("{name}: {why}") };
+    let page = format!("## tickmark: not judged\n\n{}\n\n", xml::markdown(&text));
+    (xml::annotation("warning", "tickmark", &format!("not judged: {text}")), page)
+}
+
 /// New recordings against earlier ones.
 pub struct Page<'a> {
     /// Id of the newest recording.
@@ -45,6 +53,11 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
+    /// The name of a result of a file, which may have several.
+    fn whose(&self) -> String {
+        if self.is_imported { format!("{}: ", self.name) } else { String::new() }
+    }
+
     fn failing(&self) -> Vec<&Line> {
         self.checked.lines.iter().filter(|line| (self.fails)(line) && !line.contended).collect()
     }
@@ -87,6 +100,7 @@ impl Page<'_> {
                 (Some(name), ..) => format!("{name} changed while other tasks had the CPU: measure again"),
                 (_, Some(name), ..) => format!("runs of {name} gave nothing"),
                 (_, _, Some(name), _) => format!("{name} changed, and neither direction of it is worse"),
+                (.., None) if !checked.by_labels() => "no change is seen, by so few earlier recordings that no calibration holds (tickmark check --calibrate makes more)".to_owned(),
                 (.., None) => "no change is seen, and how well this gate sees was not measured (tickmark check --calibrate)".to_owned(),
                 (.., Some(of)) => format!("no change is seen, by a gate that is not armed{}", of.unarmed_reason().map_or_else(String::new, |why| format!(": {why}"))),
             },
@@ -122,7 +136,7 @@ impl Page<'_> {
     /// How small a change of one figure would be seen, where few earlier recordings judge.
     fn visible(&self) -> Option<String> {
         let (least, most) = self.checked.visible()?;
-        let [least, most] = [least, most].map(|share| change(1.0 + share, 1));
+        let [least, most] = [least, most].map(number::percent);
         let range = if least == most {
             least
         } else {
@@ -244,7 +258,8 @@ impl Page<'_> {
     /// For a page of a project.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut out = format!("## tickmark: {}\n\n", xml::markdown(&self.verdict()));
+        let mut out =
+            format!("## tickmark: {}{}\n\n", xml::markdown(&self.whose()), xml::markdown(&self.verdict()));
         for one in &self.checked.differences {
             let _ = writeln!(out, "- {}", xml::markdown(&difference(one)));
         }
@@ -256,6 +271,7 @@ impl Page<'_> {
         if let Some(of) = &self.calibration {
             let _ = writeln!(out, "\n{}", xml::markdown(&of.words()));
         }
+        out.push('\n');
         out
     }
 
@@ -296,7 +312,7 @@ impl Page<'_> {
             out += &xml::annotation(
                 "error",
                 "tickmark",
-                &format!("{metric} {figure}: {earlier} became {new} ({change})"),
+                &format!("{}{metric} {figure}: {earlier} became {new} ({change})", self.whose()),
             );
         }
         let level = match self.code {
@@ -304,7 +320,7 @@ impl Page<'_> {
             3 => "error",
             _ => "warning",
         };
-        out + &xml::annotation(level, "tickmark", &self.verdict())
+        out + &xml::annotation(level, "tickmark", &(self.whose() + &self.verdict()))
     }
 }
 

@@ -25,7 +25,7 @@ const SPREADS: f64 = 0.15;
 const WORTH: f64 = 16.0;
 const RARER: f64 = 5.0;
 /// Of the level so much is kept where values resemble each other wholly, and as much less as they do so less: noise is then made of fewer values.
-const KEPT: f64 = 0.4;
+const KEPT: f64 = 0.5;
 /// Fewer values are judged as they are, if they do not resemble each other.
 const FEW: f64 = 0.1;
 /// A place is possible if twice the log likelihood is less than this below the best (the 95th percentile of Hansen, Sample splitting and

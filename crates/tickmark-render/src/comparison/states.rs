@@ -24,7 +24,7 @@ pub fn states(of: &ComparedStates, shown: &dyn Fn(f64) -> String) -> String {
         None => format!("too few values in the {name} one"),
         Some((ratio, interval)) if interval.low <= 1.0 && interval.high >= 1.0 => {
             format!(
-                "the same in the {name} one ({}, {} to {})",
+                "not shown to differ in the {name} one ({}, {} to {})",
                 change(*ratio, 1),
                 change(interval.low, 1),
                 change(interval.high, 1)

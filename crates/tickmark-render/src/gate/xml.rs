@@ -12,9 +12,9 @@ pub struct Suite {
 impl Suite {
     /// Of a check that could not judge.
     #[must_use]
-    pub fn unjudged(why: &str) -> Self {
+    pub fn unjudged(name: &str, why: &str) -> Self {
         let case = Case { name: super::CAN_JUDGE.to_owned(), outcome: Outcome::Error(why.to_owned()) };
-        Self { name: "tickmark check".to_owned(), cases: vec![case] }
+        Self { name: format!("tickmark check {name}").trim_end().to_owned(), cases: vec![case] }
     }
 }
 

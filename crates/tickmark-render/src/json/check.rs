@@ -36,6 +36,18 @@ json_object! {
         environment: Vec<FactChange> = page.checked.differences.iter().map(FactChange::new).collect(),
     }
 
+    /// Several results of files.
+    pub struct ChecksPage(results: Vec<CheckPage>, unjudged: &[(String, String)]) {
+        results: Vec<CheckPage> = results,
+        /// Those that have nothing to be judged by.
+        unjudged: Vec<UnjudgedPage> = unjudged.iter().map(|(name, why)| UnjudgedPage::new(name, why)).collect(),
+    }
+
+    struct UnjudgedPage(name: &str, why: &str) {
+        name: String = name.to_owned(),
+        why: String = why.to_owned(),
+    }
+
     struct LinePage(line: &Line, fails: bool) {
         metric: String = line.metric.clone(),
         figure: String = line.figure.clone(),
@@ -140,6 +152,10 @@ impl StatePage {
     fn both(states: TwoStates) -> [Self; 2] {
         [states.low, states.high].map(|state| Self::new(state.centre, state.count))
     }
+}
+
+impl Page for ChecksPage {
+    const NAME: &'static str = "checks";
 }
 
 impl Page for CheckPage {

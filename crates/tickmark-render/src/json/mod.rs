@@ -26,7 +26,7 @@ mod wakes;
 pub use balance::Balance;
 pub use bill::BillPage;
 pub use bisect::BisectionPage;
-pub use check::{CheckPage, LimitsPage};
+pub use check::{CheckPage, ChecksPage, LimitsPage};
 pub use clock_reads::ClockReads;
 pub use comms::CommsPage;
 pub use comparison::{ComparisonPage, OrderTests, StatesPage};

@@ -49,6 +49,7 @@ pub fn judge_few(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Opti
 
 /// By how many standard errors one of so many figures has to be off for so many earlier recordings to show it at a level in at least four of five cases.
 #[must_use]
-pub fn visible_errors(earlier: usize, figures: usize, level: f64) -> f64 {
-    detectable(earlier, 2.0 * level / figures.max(1) as f64, POWER) * (earlier as f64).sqrt()
+pub fn visible_errors(earlier: usize, figures: usize, level: f64, side: Side) -> f64 {
+    let sides = if side == Side::Either { 1.0 } else { 2.0 };
+    detectable(earlier, sides * level / figures.max(1) as f64, POWER) * (earlier as f64).sqrt()
 }

@@ -129,7 +129,7 @@ fn few_recordings_judge_the_next_and_say_what_they_see() {
     for (name, noise) in NOISES {
         for earlier in [2, 3, 5, 10, 18] {
             let (mut alarms, mut found, mut visible) = (0, 0, Vec::new());
-            let errors = visible_errors(earlier, FIGURES, LEVEL);
+            let errors = visible_errors(earlier, FIGURES, LEVEL, SIDES[0]);
             for seed in 0..SERIES {
                 let all = recordings(&mut StdRng::seed_from_u64(90_000 + seed), noise, earlier + 1);
                 let (before, mut new) = (&all[..earlier], all[earlier..=earlier].to_vec());

@@ -191,7 +191,7 @@ const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
     Known { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 35] = [
+const ALL: [Known; 36] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
@@ -204,6 +204,7 @@ const ALL: [Known; 35] = [
     known::<json::PapersPage>(&["experiments"]),
     known::<json::PaperPage>(&["experiments NAME", "experiment NAME"]),
     known::<json::CheckPage>(&["check"]),
+    known::<json::ChecksPage>(&["check --new"]),
     known::<json::LimitsPage>(&["check --max", "check --min"]),
     known::<json::LiveLine>(&["live"]),
     known::<json::Recorded<json::DoctorPage>>(&["doctor"]),

@@ -15,33 +15,65 @@ use std::io::Write;
 use tickmark_analysis::gate::{self, Calibrated, Checked, Figures, Line};
 use tickmark_analysis::report;
 use tickmark_render::gate as render;
+use tickmark_render::json::{CheckPage, ChecksPage};
 use tickmark_store::{Error as StoreError, Id, Recording, Store};
 
 /// So many recordings are tried together where it is told how many find what is asked.
 const TOGETHER: [usize; 6] = [1, 2, 3, 5, 8, 12];
 
+/// What is written at once, of several results of a file.
+#[derive(Default)]
+struct Gathered {
+    suites: Vec<render::Suite>,
+    pages: Vec<CheckPage>,
+    /// Results that could not be judged: the name, and why.
+    unjudged: Vec<(String, String)>,
+}
+
+impl Gathered {
+    /// Who reads the output finds one, also where nothing could be judged.
+    fn write(mut self, format: CheckFormat) -> Result<(), Error> {
+        let unjudged = self.unjudged.iter().map(|(name, why)| render::Suite::unjudged(name, why));
+        self.suites.extend(unjudged);
+        match format {
+            CheckFormat::Junit => crate::command::write(&render::junit(&self.suites)),
+            CheckFormat::Gitlab => crate::command::write(&render::code_quality(&self.suites)),
+            CheckFormat::Json => match (&self.pages[..], &self.unjudged[..]) {
+                ([], []) => Ok(()),
+                ([page], []) => crate::command::print_page(page),
+                _ => crate::command::print_page(&ChecksPage::new(self.pages, &self.unjudged)),
+            },
+            CheckFormat::Markdown | CheckFormat::Github => {
+                self.unjudged.iter().try_for_each(|(name, why)| {
+                    let (annotation, page) = render::unjudged(name, why);
+                    if format == CheckFormat::Github {
+                        github(&annotation, &page)
+                    } else {
+                        crate::command::write(&page)
+                    }
+                })
+            }
+            CheckFormat::Text => Ok(()),
+        }
+    }
+}
+
 /// Judges, and writes what several results have one file for.
 pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Error> {
-    let mut suites = Vec::new();
-    let judged = judge(store, options, &mut suites);
-    // Who reads the file finds one, also where nothing could be judged.
+    let mut gathered = Gathered::default();
+    let judged = judge(store, options, &mut gathered);
     if let Err(Error::Unjudged(why)) = &judged {
-        suites.push(render::Suite::unjudged(why));
+        gathered.unjudged.push((String::new(), why.clone()));
     }
-    if !matches!(judged, Ok(_) | Err(Error::Unjudged(_))) {
-        return judged;
-    }
-    match options.format {
-        CheckFormat::Junit => crate::command::write(&render::junit(&suites))?,
-        CheckFormat::Gitlab => crate::command::write(&render::code_quality(&suites))?,
-        _ => {}
+    if matches!(judged, Ok(_) | Err(Error::Unjudged(_))) {
+        gathered.write(options.format)?;
     }
     judged
 }
 
-fn judge(store: &Store, options: &Check, suites: &mut Vec<render::Suite>) -> Result<Code, Error> {
+fn judge(store: &Store, options: &Check, gathered: &mut Gathered) -> Result<Code, Error> {
     if !options.new.is_empty() || !options.history.is_empty() {
-        return files::run(options, suites);
+        return files::run(options, gathered);
     }
     // The last of any kind is one that `run` made; one of a command is named.
     let is_last = options.recording.starts_with("last");
@@ -63,7 +95,7 @@ fn judge(store: &Store, options: &Check, suites: &mut Vec<render::Suite>) -> Res
         return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
-        return limits::run(&newest, options, false, suites);
+        return limits::run(&newest, options, false, &mut gathered.suites);
     }
     let only = Named::new("--only", &options.only, newest.meta.plan.metrics.iter());
     let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
@@ -74,7 +106,7 @@ fn judge(store: &Store, options: &Check, suites: &mut Vec<render::Suite>) -> Res
     }
     let of = found::identity(&newest, options);
     let gate = Gate::read(store, &of)?;
-    let found = CheckedRecordings::find(store, &newest, &gate, options)?;
+    let found = CheckedRecordings::find(store, &newest, &gate, options)?.of_today(&gate, &figures);
     if options.save_baseline {
         return save_baseline(store, &of, &found);
     }
@@ -84,10 +116,10 @@ fn judge(store: &Store, options: &Check, suites: &mut Vec<render::Suite>) -> Res
     if options.calibrate {
         let newest = calibrate::run(store, &of, &newest, &found, options)?.unwrap_or_else(|| newest.clone());
         let gate = Gate::read(store, &of)?;
-        let found = CheckedRecordings::find(store, &newest, &gate, options)?;
-        return verdict(store, &of, &gate, &found, options, &figures, suites);
+        let found = CheckedRecordings::find(store, &newest, &gate, options)?.of_today(&gate, &figures);
+        return verdict(store, &of, &gate, &found, options, &figures, gathered);
     }
-    verdict(store, &of, &gate, &found, options, &figures, suites)
+    verdict(store, &of, &gate, &found, options, &figures, gathered)
 }
 
 fn verdict(
@@ -97,13 +129,10 @@ fn verdict(
     found: &CheckedRecordings,
     options: &Check,
     figures: &dyn Fn(&Recording) -> Figures,
-    suites: &mut Vec<render::Suite>,
+    gathered: &mut Gathered,
 ) -> Result<Code, Error> {
     let all = |side: &[Recording]| side.iter().map(figures).collect::<Vec<Figures>>();
-    let (mut earlier, new) = (all(&found.earlier), all(&found.new));
-    // Who chose what to judge by gets it.
-    let older = gate::of_an_older_level(&earlier).filter(|_| gate.baseline.is_empty());
-    earlier.truncate(older.as_ref().map_or(earlier.len(), |older| older.kept));
+    let (earlier, new) = (all(&found.earlier), all(&found.new));
     let environments = found.earlier.first().map(|before| (before, &found.new[..]));
     let checked = gate::check(&earlier, &new, environments);
     let newest = &found.new[0];
@@ -151,7 +180,7 @@ fn verdict(
         name: newest.meta.name.clone(),
         checked: &checked,
         calibration,
-        older: older.map(|older| (found.earlier.len() - older.kept, older.name)),
+        older: found.older.clone(),
         is_baseline: !gate.baseline.is_empty(),
         is_imported: newest.imported.is_some(),
         fails: &fails,
@@ -159,10 +188,13 @@ fn verdict(
     };
     match options.format {
         CheckFormat::Text => crate::command::print(&page.text()),
-        CheckFormat::Json => crate::command::print_page(&tickmark_render::json::CheckPage::new(&page)),
+        CheckFormat::Json => {
+            gathered.pages.push(CheckPage::new(&page));
+            Ok(())
+        }
         CheckFormat::Markdown => crate::command::write(&page.markdown()),
         CheckFormat::Junit | CheckFormat::Gitlab => {
-            suites.push(page.suite());
+            gathered.suites.push(page.suite());
             Ok(())
         }
         CheckFormat::Github => github(&page.annotations(), &page.markdown()),

@@ -1,7 +1,7 @@
 //! The gate on result files of other programs, without a store: new ones against earlier ones.
 
 use super::found::{CheckedRecordings, program_settings};
-use super::{limits, verdict};
+use super::{Gathered, limits, verdict};
 use crate::cli::Check;
 use crate::command::gates::Gate;
 use crate::command::import;
@@ -42,7 +42,7 @@ impl Part {
     }
 }
 
-pub(super) fn run(options: &Check, suites: &mut Vec<Suite>) -> Result<Code, Error> {
+pub(super) fn run(options: &Check, gathered: &mut Gathered) -> Result<Code, Error> {
     let folder = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
     let store = Store::at(Some(folder.path().to_owned()), |_| {})?;
     let (mut new, mut known) = (Vec::new(), BTreeSet::new());
@@ -59,7 +59,7 @@ pub(super) fn run(options: &Check, suites: &mut Vec<Suite>) -> Result<Code, Erro
         return Err(Error::Usage("--history has no imported result".to_owned()));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
-        return limits(&new, options, suites);
+        return limits(&new, options, &mut gathered.suites);
     }
     let key = |result: &FileResult| (result.part.clone(), program_settings(&result.recording));
     let groups: BTreeSet<(Part, String)> = new.iter().map(key).collect();
@@ -74,11 +74,11 @@ pub(super) fn run(options: &Check, suites: &mut Vec<Suite>) -> Result<Code, Erro
         let own = |all: &[FileResult]| -> Vec<Recording> {
             all.iter().filter(is_history).map(|result| result.recording.clone()).collect()
         };
-        let mut found = CheckedRecordings { earlier: own(&earlier), new: own(&new) };
+        let mut found = CheckedRecordings { earlier: own(&earlier), new: own(&new), older: None };
         found.earlier.truncate(gate::MOST);
         // --only may name metrics of some.
         if found.new.iter().any(|recording| !figures(recording).is_empty()) {
-            judged.push(found);
+            judged.push(found.of_today(&Gate::default(), &figures));
         }
     }
     only.each_fits()?;
@@ -91,10 +91,10 @@ pub(super) fn run(options: &Check, suites: &mut Vec<Suite>) -> Result<Code, Erro
         if several && options.format == crate::cli::CheckFormat::Text {
             crate::command::print(&format!("{}:\n", printable(&found.new[0].meta.name, false)))?;
         }
-        match verdict(&store, "files", &Gate::default(), found, options, &figures, suites) {
+        match verdict(&store, "files", &Gate::default(), found, options, &figures, gathered) {
             Err(Error::Unjudged(why)) if several => {
                 anstream::eprintln!("tickmark: {why}");
-                suites.push(Suite::unjudged(&why));
+                gathered.unjudged.push((found.new[0].meta.name.clone(), why));
                 codes.push(Code::Unjudged);
             }
             code => codes.push(code?),

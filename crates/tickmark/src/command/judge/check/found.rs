@@ -4,7 +4,7 @@ use crate::cli::Check;
 use crate::command::gates::Gate;
 use crate::error::Error;
 use crate::progress::Steps;
-use tickmark_analysis::gate::{MOST, machine};
+use tickmark_analysis::gate::{self, Figures, MOST, Name, machine};
 use tickmark_store::{Entry, Recording, Store};
 
 /// A recording is judged together with no more that it repeats.
@@ -15,6 +15,8 @@ pub(super) struct CheckedRecordings {
     pub(super) earlier: Vec<Recording>,
     /// With the newest first.
     pub(super) new: Vec<Recording>,
+    /// How many earlier ones were left out, as a figure had another level then, and which figure.
+    pub(super) older: Option<(usize, Name)>,
 }
 
 /// What recordings share that judge each other: the machine and the request, or of another program's results their name and the program.
@@ -90,6 +92,17 @@ impl CheckedRecordings {
             let there = new.len();
             return Err(Error::Usage(format!("--last {}: there are {there} such recordings", options.last)));
         }
-        Ok(Self { earlier, new })
+        Ok(Self { earlier, new, older: None })
+    }
+
+    /// Without earlier ones of another level. Who chose what to judge by gets it.
+    pub(super) fn of_today(mut self, gate: &Gate, figures: &dyn Fn(&Recording) -> Figures) -> Self {
+        let earlier: Vec<Figures> = self.earlier.iter().map(figures).collect();
+        let older = gate::of_an_older_level(&earlier).filter(|_| gate.baseline.is_empty());
+        if let Some(older) = older {
+            self.older = Some((self.earlier.len() - older.kept, older.name));
+            self.earlier.truncate(older.kept);
+        }
+        self
     }
 }
