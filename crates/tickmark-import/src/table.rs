@@ -1,14 +1,20 @@
 //! Tables whose columns the user names: CSV, TSV, JSON Lines, markdown, columns with blanks between.
 
+mod columns_of_history;
+mod value_column;
+
+pub(super) use columns_of_history::has_heads;
+
 use super::begin;
-use super::history::timestamp;
 use super::json::text_of;
-use super::number::{self, label, quantity, unit, unit_or_word};
+use super::number::{self, label, quantity};
 use crate::Imported;
+use columns_of_history::{Roles, moment};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tickmark_wire::{Better, Printed, Unit};
+use value_column::ValueColumn;
 
 /// The role of a table's columns, as the user gives it.
 #[derive(Debug, Clone, Default)]
@@ -205,46 +211,6 @@ fn split_unit(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A column of figures.
-struct ValueColumn {
-    at: usize,
-    name: String,
-    unit: Unit,
-    factor: f64,
-    better: Better,
-}
-
-impl ValueColumn {
-    fn new(at: usize, name: &str, unit_name: Option<&str>) -> Self {
-        // "latency (us)", "latency [us]", "time_ms".
-        // "latency (min)" is a least one.
-        let in_head = || {
-            let word = name.rsplit_once(['(', '[']).map(|(_, word)| word.trim_end_matches([')', ']']));
-            word.filter(|word| *word != "min")
-        };
-        let behind = || {
-            name.rsplit_once('_')
-                .map(|(_, word)| word)
-                .filter(|word| matches!(*word, "ns" | "us" | "ms" | "sec"))
-        };
-        let word = unit_name
-            .or_else(in_head)
-            .or_else(behind)
-            .filter(|word| unit_name.is_some() || unit(word).is_some());
-        let (unit, factor, better) = word.map_or((Unit::Count, 1.0, Better::Neither), unit_or_word);
-        let bare = name.split(['(', '[']).next().unwrap_or(name);
-        Self { at, name: label(bare), unit, factor, better }
-    }
-}
-
-/// True if a text is a table with heads and some lines of as many cells.
-pub(super) fn has_heads(text: &str, options: &TableOptions) -> bool {
-    Table::parse(text, options.decimal_comma).is_ok_and(|table| {
-        let width = table.heads.len();
-        width > 1 && table.rows.len() > 1 && table.rows.iter().all(|(_, cells)| cells.len() == width)
-    })
-}
-
 /// Reads a table.
 ///
 /// # Errors
@@ -278,21 +244,10 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     };
     let groups: Vec<(usize, &String)> =
         options.groups.iter().map(|group| Ok((find(group)?, group))).collect::<Result<_, String>>()?;
-    let metric = options.metric.as_deref().map(find).transpose()?;
-    let named = |known: &[&str]| {
-        let is_one = |head: &String| options.is_history && known.contains(&head.to_lowercase().as_str());
-        heads.iter().position(is_one)
-    };
-    // A column of days or times, whatever it is called.
-    let all = |at: usize, is: &dyn Fn(&str) -> bool| {
-        table.rows.iter().all(|(_, cells)| cells.get(at).is_some_and(|cell| is(cell)))
-    };
-    let is_moment = |cell: &str| figure(cell, options.decimal_comma).is_none() && timestamp(cell).is_some();
-    let times = || (0..table.width()).find(|at| options.is_history && all(*at, &is_moment));
-    let time = options.time.as_deref().map(find).transpose()?.or_else(|| named(&TIMES)).or_else(times);
-    let commit = named(&COMMITS);
-    let is_word = |cell: &str| figure(cell, options.decimal_comma).is_none();
-    let metric = metric.or_else(|| named(&NAMES).filter(|at| all(*at, &is_word)));
+    let by_head = if options.is_history { Roles::find(&table, &heads, options) } else { Roles::default() };
+    let metric = options.metric.as_deref().map(find).transpose()?.or(by_head.metric);
+    let time = options.time.as_deref().map(find).transpose()?.or(by_head.time);
+    let commit = by_head.commit;
     let role =
         |at: usize| groups.iter().any(|(own, _)| *own == at) || [metric, time, commit].contains(&Some(at));
     let mut values: Vec<ValueColumn> = if options.values.is_empty() {
@@ -301,8 +256,7 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
                 cells.get(at).is_some_and(|cell| figure(cell, options.decimal_comma).is_some())
             })
         };
-        let is_number_of_something =
-            |head: &str| options.is_history && NUMBERS.contains(&head.to_lowercase().as_str());
+        let is_number_of_something = |head: &str| options.is_history && columns_of_history::is_number(head);
         let wanted = (0..table.width()).filter(|at| {
             !role(*at)
                 && heads.get(*at).is_none_or(|head| head != "-" && !is_number_of_something(head))
@@ -373,7 +327,7 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
             groups.iter().map(|(at, group)| format!(".{}={}", label(group), label(cell(*at)))).collect();
         for value in &values {
             let text = cell(value.at);
-            let is_known = options.is_history && MISSING.contains(&text.to_lowercase().as_str());
+            let is_known = options.is_history && columns_of_history::is_missing(text);
             if text.is_empty() || is_known || options.missing.iter().any(|missing| missing == text) {
                 continue;
             }
@@ -404,16 +358,6 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
     Ok(all.into_values().filter(|found| !found.series.is_empty()).collect())
 }
 
-/// Heads of the columns of a history that say which line is which, in small letters.
-const TIMES: [&str; 5] = ["date", "timestamp", "datetime", "created", "created_at"];
-const COMMITS: [&str; 5] = ["commit", "sha", "revision", "hash", "commit_id"];
-/// Those that say what was measured, and those of numbers that are none.
-const NAMES: [&str; 6] = ["benchmark", "bench", "name", "test", "case", "metric"];
-const NUMBERS: [&str; 10] =
-    ["id", "build", "build_number", "build_id", "run", "run_id", "pr", "exit_code", "seed", "index"];
-/// Cells of a history without a figure, in small letters.
-const MISSING: [&str; 6] = ["nan", "na", "n/a", "null", "none", "-"];
-
 pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
@@ -428,20 +372,5 @@ pub(super) fn advice(text: &str) -> &'static str {
             " (--missing TEXT leaves such cells out)"
         }
         _ => "",
-    }
-}
-
-/// A time as text, or in s or ms since 1970.
-fn moment(text: &str) -> Option<Timestamp> {
-    let text = text.trim();
-    if text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) {
-        return timestamp(&format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]));
-    }
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 1e11 => Timestamp::from_millisecond(seconds as i64).ok(),
-        // A smaller number is a year, a day or a count.
-        Ok(seconds) if seconds > 1e8 => Timestamp::from_millisecond((seconds * 1e3) as i64).ok(),
-        Ok(_) => None,
-        Err(_) => timestamp(text),
     }
 }

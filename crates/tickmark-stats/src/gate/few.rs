@@ -22,8 +22,8 @@ pub fn judge_few(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Opti
         return None;
     }
     let (count, df) = (earlier.len() as f64, earlier.len() as f64 - 1.0);
-    // Of so many new ones beside so many earlier ones.
-    let rooms = (1.0 / new.len() as f64 + 1.0 / count).sqrt();
+    // The difference of two means varies so many times as one value.
+    let widening = (1.0 / new.len() as f64 + 1.0 / count).sqrt();
     let apart = |figure: usize| {
         let mean = |rows: &[Vec<f64>]| rows.iter().map(|row| row[figure]).sum::<f64>() / rows.len() as f64;
         let middle = mean(earlier);
@@ -31,7 +31,8 @@ pub fn judge_few(earlier: &[Vec<f64>], new: &[Vec<f64>], sides: &[Side]) -> Opti
         (mean(new) - middle, (squares / df).sqrt())
     };
     let all: Vec<(f64, f64)> = (0..figures).map(apart).collect();
-    let error = |deviation: f64| if deviation > FINEST { TAILS * deviation * rooms } else { f64::INFINITY };
+    let error =
+        |deviation: f64| if deviation > FINEST { TAILS * deviation * widening } else { f64::INFINITY };
     let chance = |((by, deviation), side): (&(f64, f64), &Side)| {
         let above = t_above(by / error(*deviation), df);
         match side {

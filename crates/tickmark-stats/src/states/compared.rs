@@ -76,6 +76,9 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
+    /// The quantile function of a distribution.
+    type Shape = fn(f64) -> f64;
+
     fn mixed(random: &mut StdRng, count: usize, share: f64, factor: f64) -> Vec<f64> {
         let mut normal = || (0..12).map(|_| random.random_range(-0.5..0.5)).sum::<f64>();
         let spread: Vec<f64> = (0..count).map(|_| 1.0 + 0.01 * normal()).collect();
@@ -126,7 +129,7 @@ mod tests {
     fn states_are_rarely_compared_where_there_are_none() {
         let mut random = StdRng::seed_from_u64(2);
         let mut point = move || random.random_range(1e-9..1.0 - 1e-9);
-        let shapes: [(&str, fn(f64) -> f64); 3] = [
+        let shapes: [(&str, Shape); 3] = [
             ("normal", |p| 100.0 + crate::student::normal_point(p)),
             ("log-normal", |p| (0.5 * crate::student::normal_point(p)).exp()),
             ("t, 3 df", |p| 100.0 + crate::student::t_point(p, 3.0)),

@@ -221,3 +221,90 @@ fn the_commit_with_which_a_command_changed_is_found_and_the_work_goes_on_where_i
     );
     refused(&bench.run(&["history", "--bisect", "true"]), 2, &["--range"]);
 }
+
+/// What people bring: benchmarks named by a column, days of any head, numbers that are no figures, environments, files that are no results.
+#[test]
+fn histories_that_people_bring_are_read_as_what_they_are() {
+    let bench = Bench::new();
+    let lines = |head: &str, line: &dyn Fn(usize) -> String| {
+        format!("{head}\n{}", (0..40).map(line).collect::<String>())
+    };
+    let value = |at: usize| if at >= 20 { 12.0 } else { 10.0 } + 0.1 * noise(at);
+    let day = |at: usize| format!("2026-{:02}-{:02} 03:00:00 +0100", 1 + at / 28, 1 + at % 28);
+    // Newest first, with a time as git writes it, and two benchmarks a commit.
+    let mut rows: Vec<String> = (0..40)
+        .map(|at| {
+            format!(
+                "{},c{at},{at},fast,{}\n{},c{at},{at},slow,{}\n",
+                day(at),
+                value(at),
+                day(at),
+                30.0 + 0.1 * noise(at)
+            )
+        })
+        .collect();
+    rows.reverse();
+    let file =
+        write(&bench, "two.csv", &format!("when,commit,build_number,benchmark,time (ms)\n{}", rows.concat()));
+    let page = bench.json(&["history", "--files", &file]);
+    let metrics: Vec<&str> =
+        page["series"].as_array().unwrap().iter().map(|series| series["metric"].as_str().unwrap()).collect();
+    assert_eq!(metrics, ["fast", "slow"], "{page:#}");
+    let fast = &page["series"][0];
+    assert!(commits(fast) == ["c20"] && fast["changes"][0]["ratio"].as_f64().unwrap() > 1.1, "{fast:#}");
+    assert_eq!(
+        (commits(&page["series"][1]).len(), &fast["points"][0]["created"]),
+        (0, &json!("2026-01-01T02:00:00Z"))
+    );
+    // Two environments of one commit are two series; a page of the machine is none, and is named.
+    let result = |at: usize, python: &str, factor: f64| {
+        json!({"commit_hash": format!("{at:040}"), "env_name": python, "date": 1_764_064_800_000_u64 + at as u64 * 3_600_000, "version": 2,
+            "params": {"machine": "box", "python": python}, "result_columns": ["result"],
+            "results": {"suite.time_it": [[1e-3 * factor * value(at)]], "suite.failed": [null]}})
+    };
+    let mut files: Vec<String> = (0..40)
+        .flat_map(|at| {
+            [("3.12", 1.0), ("3.13", 0.5)].map(|(python, factor)| {
+                write(
+                    &bench,
+                    &format!("asv/{:02}-{python}.json", at * 7 % 40),
+                    &result(at, python, factor).to_string(),
+                )
+            })
+        })
+        .collect();
+    files.push(write(&bench, "asv/machine.json", "{\"arch\": \"x86_64\", \"version\": 1}"));
+    let arguments: Vec<&str> =
+        ["history", "--files"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let page = bench.json(&arguments);
+    let all = page["series"].as_array().unwrap();
+    assert!(
+        all.len() == 2 && all.iter().all(|series| commits(series) == [format!("{:040}", 20)]),
+        "{page:#}"
+    );
+    assert!(err(&bench.run(&arguments)).contains("machine.json"), "what was left out is named");
+    // A commit without a figure, and cells without one.
+    let commit = |at: usize| {
+        json!({"commit": {"id": format!("c{at}")}, "date": at * 86_400_000, "tool": "go", "benches":
+        if at == 7 { json!([]) } else { json!([{"name": "fib", "value": value(at), "unit": "ns/op\t 16 B/op"}]) }})
+    };
+    let page = json!({"entries": {"Go": (0..40).map(commit).collect::<Vec<_>>()}});
+    let series = only(&bench.json(&[
+        "history",
+        "--files",
+        &write(&bench, "go.js", &format!("window.BENCHMARK_DATA = {page}")),
+    ]));
+    assert_eq!(
+        (series["points"].as_array().unwrap().len(), &series["unit"], commits(&series)),
+        (39, &json!("ns"), vec!["c20".to_owned()])
+    );
+    let missing = lines("commit,t_ms", &|at| {
+        format!("c{at},{}\n", if at == 5 { "N/A".to_owned() } else { value(at).to_string() })
+    });
+    assert_eq!(
+        commits(&only(&bench.json(&["history", "--files", &write(&bench, "missing.csv", &missing)]))),
+        ["c20"]
+    );
+    let none = write(&bench, "times.csv", "date,a\n01/20/2026,5\n01/21/2026,6\n");
+    refused(&bench.run(&["history", "--files", &none]), 2, &["such as 2026-11-27"]);
+}
