@@ -282,7 +282,9 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
         options.values.iter().map(one).collect::<Result<_, String>>()?
     };
     if values.is_empty() {
-        return Err("no column of figures".to_owned());
+        let cells = table.rows.iter().flat_map(|(_, cells)| cells);
+        let with_comma = cells.map(|cell| advice(cell)).find(|advice| advice.contains("--decimal"));
+        return Err(format!("no column of figures{}", with_comma.unwrap_or_default()));
     }
     // "time (ms)" and "time (us)" are two.
     let names: Vec<String> = values.iter().map(|value| value.name.clone()).collect();

@@ -123,7 +123,12 @@ fn answer(all: &[Series]) -> String {
     }
     let mut text = format!("{} of {} changed:\n", newest.len(), count(enough, "figure"));
     for (series, level) in newest.iter().take(ANSWERED) {
-        let line = format!("{} {}: {}", series.metric, series.figure, words(series, level));
+        let is_same = |other: &&Series| other.metric == series.metric && other.figure == series.figure;
+        let whose = match all.iter().filter(is_same).count() > 1 {
+            true => format!(" of {}", printable(&series.machine, false)),
+            false => String::new(),
+        };
+        let line = format!("{} {}{whose}: {}", series.metric, series.figure, words(series, level));
         text += &(wrapped(&line, 2).join("\n") + "\n");
     }
     if newest.len() > ANSWERED {

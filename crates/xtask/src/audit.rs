@@ -116,6 +116,12 @@ const ALL: &[Tried] = &[
         Some("lab boot --kernel ./nosuch syscall.null"),
     ),
     tried(
+        "lab gate x86_64:hz=100 x86_64:hz=1000 syscall.null",
+        "paths grew",
+        Some(("lab gate x86_64:hz=100 x86_64:hz=123", "there are hz=100")),
+        Some("lab gate x86_64:hz=100 ./nosuch syscall.null"),
+    ),
+    tried(
         "lab run clock-tick-100-vs-1000 --machine x86 syscall.null",
         "got worse",
         Some(("lab run tick-100-vs-100", "did you mean")),

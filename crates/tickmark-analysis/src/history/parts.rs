@@ -58,7 +58,10 @@ pub(super) fn find_levels(series: &mut Series, measured: &[Measured<'_>], level:
     let flat = flat.map_or_else(|| values.clone(), |(_, flat)| flat);
     let differences = |at: usize| {
         let side = |at: usize| std::slice::from_ref(measured[at].recording);
-        between(side(at - 1), side(at))
+        let mut all = between(side(at - 1), side(at));
+        // Each measurement has its own commit, which is named with it.
+        all.retain(|difference| !difference.name.starts_with("commit."));
+        all
     };
     let parts: Vec<_> = series.parts().collect();
     for part in parts {

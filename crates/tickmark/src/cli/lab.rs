@@ -22,6 +22,14 @@ Examples:
   tickmark lab boot --kernel ./bzImage --speed host
   tickmark lab run clock-tick-100-vs-1000";
 
+pub(super) const GATE_EXAMPLES: &str = "\
+Each kernel is booted once, on a processor whose time is a count of instructions, and each path is counted where nothing interrupts it: the same in every boot. Exit code 3: a path grew by more than --margin, or is above --max.
+
+Examples:
+  tickmark lab gate ./bzImage.main ./bzImage.mine
+  tickmark lab gate x86_64:hz=100 x86_64:hz=100:preempt=full syscall
+  tickmark lab gate ./bzImage.main ./bzImage.mine --max syscall.null=200 --format json";
+
 /// How fast the guest's processor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speed {
@@ -60,6 +68,9 @@ pub(crate) enum Lab {
     /// Boot one guest and measure in it
     #[command(after_help = LAB_EXAMPLES)]
     Boot(LabBoot),
+    /// Compare two kernels by the instructions of each path: exact, without repetitions
+    #[command(after_help = GATE_EXAMPLES)]
+    Gate(LabGate),
     /// Boot an experiment's settings on its machines, and compare
     #[command(after_help = LAB_EXAMPLES)]
     Run(LabRun),
@@ -135,6 +146,48 @@ pub(crate) struct LabBoot {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabGate {
+    /// The kernel that is judged by: of the lab, or an image of your own
+    #[arg(value_name = "KERNEL|IMAGE")]
+    pub(crate) base: String,
+    /// The new one
+    #[arg(value_name = "KERNEL|IMAGE")]
+    pub(crate) new: String,
+    /// What to measure: suites or probes, by name or pattern [default: syscall switch.2p.0k]
+    #[arg(value_name = "SUITE|PROBE", add = probes())]
+    pub(crate) select: Vec<String>,
+    /// A path may grow by so many instructions
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 0.5, value_parser = instructions)]
+    pub(crate) margin: f64,
+    /// A path of the new kernel takes at most so many
+    #[arg(long, value_name = "PROBE=INSTRUCTIONS", value_parser = path_limit)]
+    pub(crate) max: Vec<(String, f64)>,
+    /// Extra kernel command line of both
+    #[arg(
+        long,
+        value_name = "WORDS",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) append: String,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A number of instructions.
+fn instructions(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("{text:?} is no number of instructions"))
+}
+
+/// The most instructions of a path.
+fn path_limit(text: &str) -> Result<(String, f64), String> {
+    let (name, most) = text.rsplit_once('=').ok_or("give PROBE=INSTRUCTIONS, such as syscall.null=200")?;
+    Ok((name.to_owned(), instructions(most)?))
 }
 
 #[derive(Debug, Args)]

@@ -76,6 +76,10 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 "What do my kernel's system calls cost, in instructions?",
                 &["tickmark lab boot --kernel ./bzImage syscall"],
             ),
+            (
+                "Did a patch make a path of my kernel longer?",
+                &["tickmark lab gate ./bzImage.main ./bzImage.mine"],
+            ),
         ],
     ),
     (

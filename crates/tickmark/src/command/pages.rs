@@ -1,6 +1,7 @@
 //! JSON of the commands that no recording is behind, and the schemas of all.
 
 use crate::cli;
+use crate::command::lab::gate::PathCost;
 use crate::error::{Code, Error};
 use crate::stat::json::StatPage;
 use schemars::Schema;
@@ -121,6 +122,25 @@ json_object! {
         seconds: Option<f64> = of.seconds,
     }
 
+    /// Two kernels, path by path, in instructions.
+    pub(super) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost]) {
+        /// Of the kernel that is judged by, and of the new one.
+        recordings: [String; 2] = recordings.map(Clone::clone),
+        paths: Vec<LabPathPage> = paths.iter().map(LabPathPage::new).collect(),
+    }
+
+    struct LabPathPage(path: &PathCost) {
+        metric: String = path.metric.clone(),
+        /// Instructions of each operation where nothing interrupts it.
+        base: f64 = path.base,
+        new: f64 = path.new,
+        difference: f64 = path.new - path.base,
+        /// What `--max` allows.
+        max: Option<f64> = path.max,
+        /// `same`, `grew`, `shrank`, `above --max`.
+        verdict: &'static str = path.verdict,
+    }
+
     /// A matrix of the lab: each machine's settings compared.
     pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>) {
         machines: Vec<json::ComparisonPage> = machines,
@@ -173,6 +193,7 @@ named! {
     ExportPage = "export",
     LabDoctorPage = "lab-doctor",
     LabKernelsPage = "lab-kernels",
+    LabGatePage = "lab-gate",
     LabRunPage = "lab-run",
     SurveyPage = "fleet-run",
     FleetReportPage = "fleet-report",
@@ -191,7 +212,7 @@ const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
     Known { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 36] = [
+const ALL: [Known; 37] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
@@ -223,6 +244,7 @@ const ALL: [Known; 36] = [
     known::<ExportPage>(&["export"]),
     known::<LabDoctorPage>(&["lab doctor"]),
     known::<LabKernelsPage>(&["lab kernels"]),
+    known::<LabGatePage>(&["lab gate"]),
     known::<LabRunPage>(&["lab run", "experiment FILE.toml"]),
     known::<SurveyPage>(&["fleet run", "fleet gather"]),
     known::<FleetReportPage>(&["fleet report"]),

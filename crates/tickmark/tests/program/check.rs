@@ -254,13 +254,16 @@ fn a_gate_is_measured_before_it_passes() {
     let run = history.bench.run(&["run", "op.int64.mul", "--runs", "1", "--budget", "20ms"]);
     assert!(matches!(run.status.code(), Some(0 | 4)), "{}", err(&run));
     let done = history.bench.run(&calibrate);
+    // A machine whose figures keep changing their level has none.
+    let said = out(&done);
+    let is_calibrated = said.contains("Calibration: 5 trials") && said.contains("not armed");
     assert!(
-        matches!(done.status.code(), Some(3 | 5)) && out(&done).contains("Calibration: 5 trials"),
-        "{}{}",
-        out(&done),
+        matches!(done.status.code(), Some(3 | 5))
+            && (is_calibrated || said.contains("had another level then")),
+        "{said}{}",
         err(&done)
     );
-    assert!(out(&done).contains("not armed") && err(&done).contains("trial 5 of 5"), "{}", out(&done));
+    assert!(err(&done).contains("trial 5 of 5"), "{said}");
 }
 
 #[test]

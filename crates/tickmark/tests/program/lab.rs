@@ -88,6 +88,42 @@ fn the_document_again_exact_to_the_instruction() {
     assert_eq!(guests(&bench), 0);
 }
 
+/// Two kernels by their instructions: a tick more often adds none to a path, another kernel many, and each boot says the same.
+#[test]
+#[ignore = "second tier: QEMU and kernels"]
+fn two_kernels_are_compared_by_the_instructions_of_each_path() {
+    let bench = Bench::new();
+    let gate = |new: &str, more: &[&str]| {
+        let own = ["lab", "gate", "x86_64:hz=100", new, "syscall.null", "syscall.read"];
+        bench.run(&[&own, more].concat())
+    };
+    let same = gate("x86_64:hz=1000", &["--format", "json"]);
+    let page = page_of(&same.stdout);
+    let paths = page["paths"].as_array().unwrap();
+    assert!(same.status.code() == Some(0) && paths.len() == 2, "{page:#}{}", err(&same));
+    for path in paths {
+        assert!(path["difference"] == 0.0 && path["verdict"] == "same", "{page:#}");
+        assert!((100.0..1000.0).contains(&path["base"].as_f64().unwrap()), "{page:#}");
+    }
+    let above = gate("x86_64:hz=1000", &["--max", "syscall.null=150"]);
+    assert!(
+        above.status.code() == Some(3) && out(&above).contains("1 above --max"),
+        "{}{}",
+        out(&above),
+        err(&above)
+    );
+    let larger = gate("x86_64:hz=100:lockdep=on:source=6.12", &[]);
+    assert!(
+        larger.status.code() == Some(3) && out(&larger).starts_with("2 of 2 paths grew"),
+        "{}{}",
+        out(&larger),
+        err(&larger)
+    );
+    refused(&gate("powerpc:hz=100", &[]), 2, &["two architectures"]);
+    refused(&gate("x86_64:hz=1000", &["--max", "syscall.nul=150"]), 2, &["did you mean syscall.null"]);
+    refused(&gate("x86_64:hz=1000", &["--margin", "x"]), 2, &["number of instructions"]);
+}
+
 /// QEMU has commas between the parts of an option. A boot that was killed is not resumed on this machine.
 #[test]
 #[ignore = "second tier: QEMU and kernels"]

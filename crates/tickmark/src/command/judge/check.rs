@@ -114,9 +114,8 @@ fn judge(store: &Store, options: &Check, gathered: &mut Gathered) -> Result<Code
         return accept(store, &of, &found);
     }
     if options.calibrate {
-        let newest = calibrate::run(store, &of, &newest, &found, options)?.unwrap_or_else(|| newest.clone());
+        let found = calibrate::run(store, &of, found, options, &figures)?;
         let gate = Gate::read(store, &of)?;
-        let found = CheckedRecordings::find(store, &newest, &gate, options)?.of_today(&gate, &figures);
         return verdict(store, &of, &gate, &found, options, &figures, gathered);
     }
     verdict(store, &of, &gate, &found, options, &figures, gathered)

@@ -53,6 +53,23 @@ pub(in crate::command) fn guest(
     keep(store, &mut guest, control, plan, writer, true, shown(options.output.format, false))
 }
 
+/// The same without showing it: of a kernel, named as it was typed.
+pub(in crate::command) fn guest_recording(
+    store: &Store,
+    control: &Control,
+    guest: &Guest,
+    plan: &Plan,
+    name: &str,
+    kernel: &str,
+) -> Result<Recording, Error> {
+    let target = Some(format!("a guest: {}, kernel {kernel}", guest.machine));
+    let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &[]) };
+    let writer = store.create(&meta)?;
+    let transcripts = writer.transcripts().join("1");
+    let mut guest = guest.boot(&transcripts, control, false);
+    measure_and_keep(store, &mut guest, plan, writer, true, Progress::new(plan))
+}
+
 /// Measures, keeps and shows.
 fn keep(
     store: &Store,

@@ -1,4 +1,6 @@
-//! Kernels in QEMU: building, booting one, a matrix of them.
+//! Kernels in QEMU: building, booting one, two against each other, a matrix of them.
+
+pub(in crate::command) mod gate;
 
 use crate::cli::{Format, Lab, LabBoot, LabKernels, Speed};
 use crate::command::pages::{LabDoctorPage, LabKernelsPage};
@@ -11,9 +13,10 @@ use rand::rngs::StdRng;
 use std::fmt::Write;
 use tickmark_drive::lab::{Bench, Wanted, build};
 use tickmark_drive::plan;
+use tickmark_drive::target::Guest;
 use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
 use tickmark_store::Store;
-use tickmark_wire::Nanos;
+use tickmark_wire::{Nanos, Plan};
 
 /// The kernels of the document, where none is named.
 const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
@@ -26,6 +29,7 @@ pub(in crate::command) fn run(
         Lab::Doctor(options) => doctor(options.output.format),
         Lab::Kernels(asked) => kernels(asked),
         Lab::Boot(asked) => boot(&store()?, asked),
+        Lab::Gate(asked) => gate::run(&store()?, asked),
         Lab::Run(asked) => boots::lab_run(&store()?, asked),
     }
 }
@@ -92,8 +96,15 @@ fn kernels(options: &LabKernels) -> Result<Code, Error> {
 
 /// One guest, as `tickmark run` has one machine.
 fn boot(store: &Store, options: &LabBoot) -> Result<Code, Error> {
-    let selected = selection::select(&options.select)?;
     let mut bench = Bench::new(control())?;
+    let (guest, plan) = guest_and_plan(&mut bench, options)?;
+    let name = options.name.clone().unwrap_or_else(|| format!("lab {}", options.kernel));
+    run::guest(store, &bench.control, &guest, &plan, &name, options)
+}
+
+/// A guest, and what is measured in it.
+fn guest_and_plan(bench: &mut Bench, options: &LabBoot) -> Result<(Guest, Plan), Error> {
+    let selected = selection::select(&options.select)?;
     let accel = match options.speed {
         Speed::Host => Accel::Kvm,
         Speed::Mips(shift) => Accel::Icount { shift },
@@ -130,8 +141,7 @@ fn boot(store: &Store, options: &LabBoot) -> Result<Code, Error> {
     let settings = tickmark_wire::Settings { small: true, ..Default::default() };
     let mut plan = plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
     plan.settings.phase = options.phase.and_then(|(number, of)| guest.phase(number, of));
-    let name = options.name.clone().unwrap_or_else(|| format!("lab {}", options.kernel));
-    run::guest(store, &bench.control, &guest, &plan, &name, options)
+    Ok((guest, plan))
 }
 
 #[cfg(test)]

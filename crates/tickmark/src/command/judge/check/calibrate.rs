@@ -7,19 +7,23 @@ use crate::command::run::{measured_one, own_name};
 use crate::error::Error;
 use crate::progress::control;
 use rand::seq::SliceRandom;
-use tickmark_analysis::gate::{self, needed_by_labels};
+use tickmark_analysis::gate::{self, Figures, needed_by_labels};
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Plan, RunId, RunPlan};
 
-/// Makes recordings like this one, and keeps their figures as trials; what the history lacks is made first, and kept as recordings: gives the
-/// last of those.
+/// So many times recordings are made where the level of a figure changed meanwhile.
+const ROUNDS: usize = 3;
+
+/// Makes recordings like the newest, and keeps their figures as trials; what the history lacks of the level of today is made first, and kept as recordings:
+/// gives what is found then.
 pub(super) fn run(
     store: &Store,
     of: &str,
-    newest: &Recording,
-    found: &CheckedRecordings,
+    mut found: CheckedRecordings,
     options: &Check,
-) -> Result<Option<Recording>, Error> {
+    figures: &dyn Fn(&Recording) -> Figures,
+) -> Result<CheckedRecordings, Error> {
+    let newest = &found.new[0].clone();
     if newest.meta.target.is_some() || newest.imported.is_some() || newest.meta.arm.is_some() {
         return Err(Error::Usage(
             "--calibrate: this recording was not made by `tickmark run` on this machine".to_owned(),
@@ -46,11 +50,16 @@ pub(super) fn run(
     };
     let together = options.last as usize;
     let wanted = (options.recordings as usize).max(needed_by_labels(together));
-    let mut last = None;
-    // With the new ones, which are earlier ones from now on.
-    for number in found.earlier.len() + found.new.len()..wanted + together {
-        anstream::eprintln!("recording {} of {} to judge by", number + 1, wanted + together);
-        last = Some(one(store)?);
+    for _ in 0..ROUNDS {
+        // With the new ones, which are earlier ones from now on.
+        let mut last = None;
+        for number in found.earlier.len() + found.new.len()..wanted + together {
+            anstream::eprintln!("recording {} of {} to judge by", number + 1, wanted + together);
+            last = Some(one(store)?);
+        }
+        let Some(last) = last else { break };
+        let gate = Gate::read(store, of)?;
+        found = CheckedRecordings::find(store, &last, &gate, options)?.of_today(&gate, figures);
     }
     let count = options.trials as usize * together;
     for number in 1..=count {
@@ -61,7 +70,7 @@ pub(super) fn run(
         scratch.delete(&made.meta.id)?;
         Gate::change(store, of, |gate| gate.trials.push(trial))?;
     }
-    Ok(last)
+    Ok(found)
 }
 
 /// A plan of the same runs, in other orders.

@@ -1,0 +1,150 @@
+//! Two kernels against each other, path by path, in instructions.
+
+use super::guest_and_plan;
+use crate::cli::{Format, LabBoot, LabGate, Output, Speed};
+use crate::command::pages::LabGatePage;
+use crate::command::run;
+use crate::error::{Code, Error};
+use crate::progress::control;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use tickmark_analysis::report::{self, Unit};
+use tickmark_drive::lab::Bench;
+use tickmark_lab::Need;
+use tickmark_store::{Recording, Store, did_you_mean};
+
+/// What is measured where nothing is named.
+const USUAL: [&str; 2] = ["syscall", "switch.2p.0k"];
+/// Instructions take 2^4 ns: 62.5 million a second.
+const SHIFT: u8 = 4;
+
+/// A path in both kernels.
+pub(in crate::command) struct PathCost {
+    pub(in crate::command) metric: String,
+    /// Instructions of each operation in the kernel that is judged by, and in the new one.
+    pub(in crate::command) base: f64,
+    pub(in crate::command) new: f64,
+    pub(in crate::command) max: Option<f64>,
+    pub(in crate::command) verdict: &'static str,
+}
+
+/// The instructions of each path, where nothing interrupts it: those of its floor.
+type Paths = BTreeMap<String, f64>;
+
+pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
+    let mut bench = Bench::new(control())?;
+    let names = [&options.base, &options.new];
+    // Both before the minutes that a boot takes.
+    bench.kernels(names.into_iter(), Need::Image)?;
+    let guests = names.map(|kernel| guest_and_plan(&mut bench, &boot(kernel, options)));
+    let [base, new] = guests;
+    let guests = [base?, new?];
+    if guests[0].0.machine.arch != guests[1].0.machine.arch {
+        return Err(Error::Usage(
+            "the kernels are of two architectures: their instructions are no measure of each other"
+                .to_owned(),
+        ));
+    }
+    let mut paths = Vec::new();
+    for (kernel, (guest, plan)) in names.into_iter().zip(guests) {
+        let recording = run::guest_recording(
+            store,
+            &bench.control,
+            &guest,
+            &plan,
+            &format!("lab gate {kernel}"),
+            kernel,
+        )?;
+        if bench.control.stopped() {
+            return Err(Error::Refused("interrupted".to_owned()));
+        }
+        paths.push((recording.meta.id.to_string(), instructions(&recording)?));
+    }
+    let [(base, before), (new, after)] = &paths[..] else { return Ok(Code::Failed) };
+    if let Some((name, _)) = options.max.iter().find(|(name, _)| !after.contains_key(name)) {
+        let near = did_you_mean(name, after.keys().map(String::as_str));
+        return Err(Error::Usage(format!("--max {name}: no such path was measured{near}")));
+    }
+    let most = |name: &str| options.max.iter().find(|(own, _)| own == name).map(|(_, most)| *most);
+    let path = |(name, new): (&String, &f64)| {
+        let base = before.get(name).copied()?;
+        let is_above = most(name).is_some_and(|most| *new > most);
+        let verdict = match new - base {
+            _ if is_above => "above --max",
+            by if by > options.margin => "grew",
+            by if by < -options.margin => "shrank",
+            _ => "same",
+        };
+        Some(PathCost { metric: name.clone(), base, new: *new, max: most(name), verdict })
+    };
+    let all: Vec<PathCost> = after.iter().filter_map(path).collect();
+    if all.is_empty() {
+        return Err(Error::Unjudged("no path was counted in both kernels".to_owned()));
+    }
+    let fails = all.iter().any(|path| matches!(path.verdict, "grew" | "above --max"));
+    match options.output.format {
+        Format::Json => crate::command::print_page(&LabGatePage::new([base, new], &all))?,
+        Format::Text => crate::command::print(&text(options, &all))?,
+    }
+    Ok(if fails { Code::Differs } else { Code::Done })
+}
+
+/// The boot of one of the kernels.
+fn boot(kernel: &str, options: &LabGate) -> LabBoot {
+    let usual = || USUAL.map(str::to_owned).to_vec();
+    LabBoot {
+        select: if options.select.is_empty() { usual() } else { options.select.clone() },
+        kernel: kernel.to_owned(),
+        speed: Speed::Mips(SHIFT),
+        agent: None,
+        memory: None,
+        cpus: 1,
+        append: options.append.clone(),
+        write: Vec::new(),
+        module: Vec::new(),
+        phase: None,
+        runs: None,
+        slice: None,
+        limit: None,
+        name: None,
+        output: Output { format: options.output.format },
+    }
+}
+
+/// Floors of a recording in instructions.
+fn instructions(recording: &Recording) -> Result<Paths, Error> {
+    let one = tickmark_analysis::instruction(recording)
+        .ok_or_else(|| Error::Refused("the guest did not say how long an instruction takes".to_owned()))?;
+    let groups = report::rows_of(recording, &|_| true);
+    let rows = groups.iter().flat_map(|(_, rows)| rows).filter(|row| row.unit == Unit::Nanoseconds);
+    let path = |row: &report::Row| {
+        let floor = row.value.filter(|_| row.mean.is_some() && row.no_floor().is_none())?;
+        Some((row.metric.clone(), floor.point / one))
+    };
+    Ok(rows.filter_map(path).collect())
+}
+
+fn text(options: &LabGate, all: &[PathCost]) -> String {
+    let count = |verdict: &str| all.iter().filter(|path| path.verdict == verdict).count();
+    let mut text = format!(
+        "{} of {} paths grew, {} shrank, {} above --max; instructions of {} and {}:\n",
+        count("grew"),
+        all.len(),
+        count("shrank"),
+        count("above --max"),
+        options.base,
+        options.new
+    );
+    // What fails first, then what changed most.
+    let mut sorted: Vec<&PathCost> = all.iter().collect();
+    let by = |path: &PathCost| path.new - path.base;
+    let fails = |path: &PathCost| path.verdict == "above --max" || path.verdict == "grew";
+    sorted.sort_by(|a, b| fails(b).cmp(&fails(a)).then(by(b).abs().total_cmp(&by(a).abs())));
+    let width = all.iter().map(|path| path.metric.len()).max().unwrap_or(0);
+    for path in sorted {
+        let PathCost { metric, base, new, verdict, .. } = path;
+        let difference = by(path);
+        let _ = writeln!(text, "  {metric:width$} {base:>10.1} {new:>10.1} {difference:>+9.1}  {verdict}");
+    }
+    text
+}
