@@ -94,7 +94,7 @@ fn what_delays_wake_ups_is_found_and_its_removal_proved() {
 fn what_a_task_took_is_saved_when_it_is_moved_away_and_it_comes_back() {
     let _machine = machine();
     let (bench, cpu) = (Bench::new(), crate::bench::cpu());
-    let busy = "$0 = 'tmmoved'; alarm 120; while (1) { $i = 0; $i++ while $i < 200000; select(undef, undef, undef, .01) }";
+    let busy = "$0 = 'tmmoved'; alarm 600; while (1) { $i = 0; $i++ while $i < 600000; select(undef, undef, undef, .01) }";
     let mut task = Command::new("taskset").args(["-c", &cpu, "perl", "-e", busy]).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     let output = bench.run(&["doctor", "--only", "busy-cpu", "--cpu", &cpu, "--prove"]);
