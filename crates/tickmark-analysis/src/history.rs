@@ -73,7 +73,7 @@ pub struct Split {
     pub at: usize,
     /// What became another.
     pub facts: Vec<Difference>,
-    /// The levels on both sides, and limits of their difference (95 %); none where the unit is another one, or nothing varies enough to tell.
+    /// The levels on both sides, and limits of their difference (95 %); none where there are too few recordings to tell.
     pub step: Option<tickmark_stats::change::Step>,
 }
 
@@ -127,8 +127,8 @@ pub enum Begun<'a> {
     Series(&'a Series),
 }
 
-/// Identity of a series: machine, metric, figure, manner of measuring, bytes moved.
-type Key = (String, String, &'static str, String, u64);
+/// Identity of a series: machine, metric, figure, manner of measuring, bytes moved, unit.
+type Key = (String, String, &'static str, String, u64, &'static str);
 
 /// Where a recording is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +184,7 @@ pub fn build(
     only: RowFilter<'_>,
     begun: &mut dyn FnMut(Begun<'_>),
 ) -> Result<Vec<Series>, TooMany> {
-    let mut found: BTreeMap<Key, (Series, Vec<parts::Measured<'_>>)> = BTreeMap::new();
+    let mut found: BTreeMap<Key, (Series, Vec<&Recording>)> = BTreeMap::new();
     for (at, Measurement { recording, origin, machine }) in all.iter().enumerate() {
         begun(Begun::Recording(at));
         let commit = recording.environment().and_then(|facts| facts.get("commit.id")).map(str::to_owned);
@@ -196,7 +196,9 @@ pub fn build(
             for (figure, values) in row.figures() {
                 let Some(value) = of_runs(&values).filter(|_| sound(row, figure)) else { continue };
                 let manner = of_row(recording, row).map(|metric| recording.manner(&metric.name));
-                let key = (machine.clone(), row.metric.clone(), figure, manner.unwrap_or_default(), row.over);
+                let unit = of_row(recording, row).map_or("", |metric| metric.unit.word());
+                let manner = manner.unwrap_or_default();
+                let key = (machine.clone(), row.metric.clone(), figure, manner, row.over, unit);
                 let (series, measured) =
                     found.entry(key).or_insert_with(|| (begin(machine, row, figure, recording), Vec::new()));
                 series.points.push(Point {
@@ -207,8 +209,7 @@ pub fn build(
                     value,
                     runs: values.len(),
                 });
-                let unit = of_row(recording, row).map_or("", |metric| metric.unit.word());
-                measured.push(parts::Measured { recording, unit });
+                measured.push(recording);
             }
         }
     }
@@ -224,7 +225,7 @@ pub fn build(
     if judged > most {
         return Err(TooMany { figures: judged, most });
     }
-    let mut level = |(mut series, measured): (Series, Vec<parts::Measured<'_>>)| {
+    let mut level = |(mut series, measured): (Series, Vec<&Recording>)| {
         if series.enough() {
             begun(Begun::Series(&series));
         }

@@ -7,6 +7,8 @@ use std::ops::RangeInclusive;
 
 /// Commits that are listed: those with the highest chances.
 const LISTED: usize = 8;
+/// Columns beside the name of a commit.
+const BESIDE: usize = 40;
 /// Letters of a commit.
 const SHORT: usize = 10;
 
@@ -119,9 +121,13 @@ impl Bisected<'_> {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             let mean = if values.is_empty() { "cannot be measured".to_owned() } else { self.shown(mean) };
             let mut name = self.named(*at);
-            let end = name.char_indices().nth(48).map_or(name.len(), |(at, _)| at);
+            let room = crate::width().saturating_sub(BESIDE);
+            let end = name.char_indices().nth(room).map_or(name.len(), |(at, _)| at);
             name.truncate(end);
-            vec![name, values.len().to_string(), mean, percent(self.chances[*at])]
+            // Without a difference there is nothing that has a chance.
+            let chance =
+                if self.outcome == Outcome::NoChange { String::new() } else { percent(self.chances[*at]) };
+            vec![name, values.len().to_string(), mean, chance]
         };
         table(&mut text, std::iter::once(heads).chain(ranks.iter().map(row)), 1..4);
         let unlisted = of.saturating_sub(ranks.len());

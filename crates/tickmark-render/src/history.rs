@@ -159,7 +159,7 @@ fn words(series: &Series, level: &Level) -> String {
             shown(series, change.before)
         ),
         Kind::Share { low, high } => format!(
-            "as fast in each of two states ({} and {}); {} of recordings are in the higher one, {} before, since {since}",
+            "of two states ({} and {}) {} of recordings are in the higher one since {since}, {} before",
             shown(series, low),
             shown(series, high),
             number::percent(change.after),
@@ -365,6 +365,17 @@ fn notes(all: &[Series]) -> String {
             "Not split where these changed, as they change every few recordings: {}.",
             passing.join(", ")
         ));
+    }
+    let has_twin = |series: &&Series| {
+        let is_twin = |other: &Series| {
+            (&other.machine, &other.metric, other.figure) == (&series.machine, &series.metric, series.figure)
+        };
+        all.iter().any(|other| is_twin(other) && other.unit != series.unit)
+    };
+    let mut twins: Vec<&str> = all.iter().filter(has_twin).map(|series| series.metric.as_str()).collect();
+    twins.dedup();
+    if !twins.is_empty() {
+        lines.push(format!("Measured in more than one unit, a series each: {}.", twins.join(", ")));
     }
     if !few.is_empty() && !enough.is_empty() {
         lines.push(format!("Fewer than seven recordings, which show no change: {}.", figures(few.len())));

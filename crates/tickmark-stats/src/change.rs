@@ -51,7 +51,7 @@ pub enum Kind {
         /// The first value of the new level.
         until: usize,
     },
-    /// The share of values in the higher of two states, which themselves are as before.
+    /// The share of values in the higher of two states; whether the states are as they were is not tested.
     Share {
         /// The middle of the lower state.
         low: f64,

@@ -11,32 +11,18 @@ const SPLITTING: [&str; 5] = ["kernel.release", "compiler", "python.version", "j
 /// A fact of which a part is on average no longer than this is no split: it is what is measured.
 const SHORTEST: usize = 2 * LEAST + 1;
 
-/// What a point was measured with.
-pub(super) struct Measured<'a> {
-    pub(super) recording: &'a Recording,
-    /// The word of its unit.
-    pub(super) unit: &'static str,
-}
-
-impl Measured<'_> {
-    fn fact(&self, name: &str) -> Option<&str> {
-        self.recording.environment().and_then(|facts| facts.get(name))
-    }
-}
-
-/// Splits a series where its unit or a fact became another. What is not known is as before.
-pub(super) fn split(series: &mut Series, measured: &[Measured<'_>]) {
+/// Splits a series where a fact became another. What is not known is as before.
+pub(super) fn split(series: &mut Series, measured: &[&Recording]) {
     let mut add = |at: usize, fact: Difference| match series.splits.iter_mut().find(|split| split.at == at) {
         Some(split) => split.facts.push(fact),
         None => series.splits.push(Split { at, facts: vec![fact], step: None }),
     };
-    for (at, pair) in (1..).zip(measured.windows(2)).filter(|(_, pair)| pair[0].unit != pair[1].unit) {
-        let [base, other] = [&pair[0], &pair[1]].map(|one| one.unit.to_owned());
-        add(at, Difference { name: "unit".to_owned(), base, other });
-    }
     for name in SPLITTING {
-        let known: Vec<(usize, &str)> =
-            measured.iter().enumerate().filter_map(|(at, one)| Some((at, one.fact(name)?))).collect();
+        let known: Vec<(usize, &str)> = measured
+            .iter()
+            .enumerate()
+            .filter_map(|(at, one)| Some((at, one.environment()?.get(name)?)))
+            .collect();
         let others: Vec<_> = known.windows(2).filter(|pair| pair[0].1 != pair[1].1).collect();
         if others.len() > 1 && measured.len() < (others.len() + 1) * SHORTEST {
             series.passing.push(name);
@@ -51,13 +37,13 @@ pub(super) fn split(series: &mut Series, measured: &[Measured<'_>]) {
 }
 
 /// The levels of each part, at this level of chance, and the steps between the parts.
-pub(super) fn find_levels(series: &mut Series, measured: &[Measured<'_>], level: f64) {
+pub(super) fn find_levels(series: &mut Series, measured: &[&Recording], level: f64) {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let flat = cycle(series).and_then(|(name, phases)| Some((name, without_phases(&values, &phases)?)));
     series.cycle = flat.as_ref().map(|(name, _)| *name);
     let flat = flat.map_or_else(|| values.clone(), |(_, flat)| flat);
     let differences = |at: usize| {
-        let side = |at: usize| std::slice::from_ref(measured[at].recording);
+        let side = |at: usize| std::slice::from_ref(measured[at]);
         let mut all = between(side(at - 1), side(at));
         // Each measurement has its own commit, which is named with it.
         all.retain(|difference| !difference.name.starts_with("commit."));
@@ -83,13 +69,11 @@ pub(super) fn find_levels(series: &mut Series, measured: &[Measured<'_>], level:
         levels().map(|change| (change.end(), change.at)).unzip();
     let ends: Vec<usize> = series.splits.iter().map(|split| split.at).chain([values.len()]).collect();
     for (number, split) in series.splits.iter_mut().enumerate() {
-        let is_other_unit = split.facts.iter().any(|fact| fact.name == "unit");
         let before = if number > 0 { ends[number - 1] } else { 0 };
         let from = begins.iter().copied().filter(|at| *at < split.at).fold(before, usize::max);
         let to =
             ends_of_levels.iter().copied().filter(|at| *at > split.at).fold(ends[number + 1], usize::min);
-        split.step =
-            (!is_other_unit).then(|| change::step(&flat[from..split.at], &flat[split.at..to])).flatten();
+        split.step = change::step(&flat[from..split.at], &flat[split.at..to]);
     }
 }
 

@@ -39,7 +39,7 @@ json_object! {
         /// Why it cannot be measured.
         failed: Option<String> = page.failed[at].clone(),
         /// That the change came with it.
-        chance: Option<f64> = finite(page.chances[at]),
+        chance: Option<f64> = finite(page.chances[at]).filter(|_| page.outcome != Outcome::NoChange),
     }
 }
 

@@ -61,7 +61,7 @@ json_object! {
         /// The first recording after it.
         from: Option<PointPage> = PointPage::at(series, split.at),
         facts: Vec<FactChange> = split.facts.iter().map(FactChange::new).collect(),
-        /// None where the unit is another one, or too little varies.
+        /// None where there are too few recordings to tell.
         step: Option<StepPage> = split.step.as_ref().map(StepPage::new),
     }
 

@@ -123,10 +123,12 @@ json_object! {
     }
 
     /// Two kernels, path by path, in instructions.
-    pub(super) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost]) {
+    pub(super) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost], without: &[Vec<String>; 2]) {
         /// Of the kernel that is judged by, and of the new one.
         recordings: [String; 2] = recordings.map(Clone::clone),
         paths: Vec<LabPathPage> = paths.iter().map(LabPathPage::new).collect(),
+        /// Paths of which the first, then the second kernel gave no count.
+        without: [Vec<String>; 2] = without.clone(),
     }
 
     struct LabPathPage(path: &PathCost) {

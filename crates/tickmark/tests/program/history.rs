@@ -298,6 +298,19 @@ fn histories_that_people_bring_are_read_as_what_they_are() {
         (series["points"].as_array().unwrap().len(), &series["unit"], commits(&series)),
         (39, &json!("ns"), vec!["c20".to_owned()])
     );
+    // Another unit is another series, and that is said.
+    let commit = |at: usize| {
+        json!({"commit": {"id": format!("c{at}")}, "date": at * 86_400_000, "tool": "customSmallerIsBetter",
+        "benches": [{"name": "size", "value": value(at), "unit": if at < 20 { "ns" } else { "items" }}]})
+    };
+    let page = json!({"entries": {"S": (0..40).map(commit).collect::<Vec<_>>()}});
+    let file = write(&bench, "units.js", &format!("window.BENCHMARK_DATA = {page}"));
+    let units = bench.json(&["history", "--files", &file]);
+    assert_eq!(units["series"].as_array().unwrap().len(), 2, "{units:#}");
+    assert!(
+        words(&out(&bench.run(&["history", "--files", &file])))
+            .contains("in more than one unit, a series each: size")
+    );
     let missing = lines("commit,t_ms", &|at| {
         format!("c{at},{}\n", if at == 5 { "N/A".to_owned() } else { value(at).to_string() })
     });

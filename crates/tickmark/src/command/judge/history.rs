@@ -102,7 +102,7 @@ fn of_files(store: &Store, options: &History, steps: &mut Steps) -> Result<Vec<M
             Ok((all, warnings)) => {
                 let remarks = all.iter().flat_map(|one| one.remarks.iter().chain(&one.left_out));
                 for why in warnings.iter().chain(remarks) {
-                    steps.warn(&format!("{}: {}", path.display(), printable(why, false)));
+                    steps.warn(&printable(&format!("{}: {why}", path.display()), false));
                 }
                 found.extend(all);
             }

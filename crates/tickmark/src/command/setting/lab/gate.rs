@@ -6,6 +6,7 @@ use crate::command::pages::LabGatePage;
 use crate::command::run;
 use crate::error::{Code, Error};
 use crate::progress::control;
+use crate::selection;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tickmark_analysis::report::{self, Unit};
@@ -28,13 +29,20 @@ pub(in crate::command) struct PathCost {
     pub(in crate::command) verdict: &'static str,
 }
 
+impl PathCost {
+    fn fails(&self) -> bool {
+        matches!(self.verdict, "grew" | "above --max")
+    }
+}
+
 /// The instructions of each path, where nothing interrupts it: those of its floor.
 type Paths = BTreeMap<String, f64>;
 
 pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
+    // A name that is none is told before the minutes that a kernel may take.
+    selection::select(&boot(&options.base, options).select)?;
     let mut bench = Bench::new(control())?;
     let names = [&options.base, &options.new];
-    // Both before the minutes that a boot takes.
     bench.kernels(names.into_iter(), Need::Image)?;
     let guests = names.map(|kernel| guest_and_plan(&mut bench, &boot(kernel, options)));
     let [base, new] = guests;
@@ -66,6 +74,11 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
         return Err(Error::Usage(format!("--max {name}: no such path was measured{near}")));
     }
     let most = |name: &str| options.max.iter().find(|(own, _)| own == name).map(|(_, most)| *most);
+    // What one of them lacks is no pass.
+    let only = |own: &Paths, other: &Paths| -> Vec<String> {
+        own.keys().filter(|name| !other.contains_key(*name)).cloned().collect()
+    };
+    let without = [only(after, before), only(before, after)];
     let path = |(name, new): (&String, &f64)| {
         let base = before.get(name).copied()?;
         let is_above = most(name).is_some_and(|most| *new > most);
@@ -81,12 +94,19 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     if all.is_empty() {
         return Err(Error::Unjudged("no path was counted in both kernels".to_owned()));
     }
-    let fails = all.iter().any(|path| matches!(path.verdict, "grew" | "above --max"));
     match options.output.format {
-        Format::Json => crate::command::print_page(&LabGatePage::new([base, new], &all))?,
-        Format::Text => crate::command::print(&text(options, &all))?,
+        Format::Json => crate::command::print_page(&LabGatePage::new([base, new], &all, &without))?,
+        Format::Text => crate::command::print(&text(options, &all, &without))?,
     }
-    Ok(if fails { Code::Differs } else { Code::Done })
+    Ok(code(&all, &without))
+}
+
+fn code(all: &[PathCost], without: &[Vec<String>; 2]) -> Code {
+    match () {
+        () if all.iter().any(PathCost::fails) => Code::Differs,
+        () if without.iter().any(|names| !names.is_empty()) => Code::Unjudged,
+        () => Code::Done,
+    }
 }
 
 /// The boot of one of the kernels.
@@ -124,10 +144,11 @@ fn instructions(recording: &Recording) -> Result<Paths, Error> {
     Ok(rows.filter_map(path).collect())
 }
 
-fn text(options: &LabGate, all: &[PathCost]) -> String {
+/// `without` are the paths that the first and the second kernel lack.
+fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2]) -> String {
     let count = |verdict: &str| all.iter().filter(|path| path.verdict == verdict).count();
-    let mut text = format!(
-        "{} of {} paths grew, {} shrank, {} above --max; instructions of {} and {}:\n",
+    let head = format!(
+        "{} of {} paths grew, {} shrank, {} above --max; instructions of {} and {}:",
         count("grew"),
         all.len(),
         count("shrank"),
@@ -135,11 +156,17 @@ fn text(options: &LabGate, all: &[PathCost]) -> String {
         options.base,
         options.new
     );
+    let mut text = textwrap::fill(&head, tickmark_render::width()) + "\n";
+    for (kernel, names) in
+        [&options.base, &options.new].into_iter().zip(without).filter(|(_, names)| !names.is_empty())
+    {
+        let line = format!("not judged, as {kernel} gave no count: {}", names.join(", "));
+        text += &(textwrap::fill(&line, tickmark_render::width()) + "\n");
+    }
     // What fails first, then what changed most.
     let mut sorted: Vec<&PathCost> = all.iter().collect();
     let by = |path: &PathCost| path.new - path.base;
-    let fails = |path: &PathCost| path.verdict == "above --max" || path.verdict == "grew";
-    sorted.sort_by(|a, b| fails(b).cmp(&fails(a)).then(by(b).abs().total_cmp(&by(a).abs())));
+    sorted.sort_by(|a, b| b.fails().cmp(&a.fails()).then(by(b).abs().total_cmp(&by(a).abs())));
     let width = all.iter().map(|path| path.metric.len()).max().unwrap_or(0);
     for path in sorted {
         let PathCost { metric, base, new, verdict, .. } = path;
@@ -147,4 +174,24 @@ fn text(options: &LabGate, all: &[PathCost]) -> String {
         let _ = writeln!(text, "  {metric:width$} {base:>10.1} {new:>10.1} {difference:>+9.1}  {verdict}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_a_kernel_lacks_is_no_pass() {
+        let path = |verdict| PathCost {
+            metric: "syscall.null".to_owned(),
+            base: 200.0,
+            new: 200.0,
+            max: None,
+            verdict,
+        };
+        let (whole, lacks) = ([Vec::new(), Vec::new()], [Vec::new(), vec!["syscall.read".to_owned()]]);
+        assert_eq!(code(&[path("same")], &whole), Code::Done);
+        assert_eq!(code(&[path("same")], &lacks), Code::Unjudged);
+        assert_eq!(code(&[path("grew")], &lacks), Code::Differs);
+    }
 }
