@@ -116,9 +116,23 @@ extern volatile int agent_opaque;
 #define OPAQUE_FLOAT(x) ((x) += agent_opaque)
 #endif
 
+/* Instructions that do nothing, for whoever counts those that are executed: a stream is prepared, what is timed begins, it has
+ * ended. crates/tickmark-lab/src/explain/plugin.c looks for them. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define MARK(nop, register) __asm__ volatile("nopl 0x746d6b0" nop "(%%rax)" ::: "memory")
+#elif defined(__GNUC__) && defined(__powerpc__)
+#define MARK(nop, register) __asm__ volatile("ori " register "," register ",0" ::: "memory")
+#else
+#define MARK(nop, register)
+#endif
+#define MARK_BEGIN MARK("1", "21")
+#define MARK_END MARK("2", "22")
+#define MARK_STREAM MARK("3", "23")
+
 /* As process 1 of a guest, and as its shell: guest.c. */
 int begin_guest(void);
 void end_guest(void);
+void say_symbols(void);
 int shell(int count, char **arguments);
 
 /* The probes' functions, one file a kind. */

@@ -59,6 +59,7 @@ static const char help[] =
 	"agent-c [OPTIONS] [PROBE...]   measure, and write events as JSON Lines (all probes where none is named)\n\n"
 	"  --figures        a line for each probe, for people, in place of events\n"
 	"  --list           the probes\n"
+	"  --symbols        the kernel's functions, in place of events\n"
 	"  --budget MS      how long each measures (100)\n"
 	"  --memory KB      memory that probes may use (1024)\n"
 	"  --batch NS       the longest batch (" WORD(LONGEST_BATCH) ")\n"
@@ -237,7 +238,7 @@ int main(int count, char **arguments)
 	const char *plan = NULL, *called = strrchr(arguments[0], '/');
 	int64_t budget = 100000000;
 	size_t planned = 0, i;
-	int at, first, marked = 0;
+	int at, first, marked = 0, symbols = 0;
 	called = called ? called + 1 : arguments[0];
 	/* Process 1 of a container is no guest's. */
 	first = getpid() == 1 && !strcmp(called, "init");
@@ -263,6 +264,10 @@ int main(int count, char **arguments)
 		}
 		if (!strcmp(option, "--figures")) {
 			for_people = 1;
+			continue;
+		}
+		if (!strcmp(option, "--symbols")) {
+			symbols = 1;
 			continue;
 		}
 		at++;
@@ -307,7 +312,10 @@ int main(int count, char **arguments)
 	marked = first && settings.out == 1;
 	if (marked)
 		say("\n" CONSOLE_BEGIN "\n");
-	hello(&settings, first ? "/init" : arguments[0]);
+	if (symbols)
+		say_symbols();
+	else
+		hello(&settings, first ? "/init" : arguments[0]);
 	signal(SIGINT, ended);
 	signal(SIGTERM, ended);
 	signal(SIGHUP, ended);
@@ -316,7 +324,7 @@ int main(int count, char **arguments)
 	/* A guest's own /tmp is nobody else's. */
 	if (!first && enter_folder())
 		return usage("no folder can be made in TMPDIR or /tmp");
-	for (i = 0; i < planned; i++)
+	for (i = 0; i < planned && !symbols; i++)
 		one(&runs[i]);
 	leave_folder();
 	say("{\"goodbye\":{\"complete\":true,\"state\":{}}}\n");

@@ -137,10 +137,12 @@ static int batches(struct run *run, struct work *work, int64_t length, int64_t b
 	if (!start)
 		return failed("mmap");
 	end = start + most;
+	MARK_STREAM;
 	count = fitting(work, length);
 	if (count < 0)
 		return -1;
 	align(run);
+	MARK_BEGIN;
 	origin = stamp = now();
 	while (kept < most) {
 		start[kept] = stamp;
@@ -151,11 +153,14 @@ static int batches(struct run *run, struct work *work, int64_t length, int64_t b
 		if (stamp - origin >= budget && (kept >= ENOUGH || stamp - origin >= 2 * budget))
 			break;
 		if (work->between) {
+			MARK_END;
 			if (work->between(work))
 				return -1;
+			MARK_BEGIN;
 			stamp = now();
 		}
 	}
+	MARK_END;
 	for (i = 0; i < kept; i++) {
 		end[i] -= start[i];
 		start[i] -= origin;

@@ -28,6 +28,7 @@ pub mod comparison;
 pub mod doctor;
 pub mod dose;
 mod exact;
+pub mod explain;
 pub mod fleet;
 pub mod gate;
 pub mod history;

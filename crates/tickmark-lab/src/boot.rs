@@ -1,5 +1,6 @@
 //! One boot: starts QEMU, waits no longer than the limit, takes what the agent wrote.
 
+use crate::plugin::Plugin;
 use crate::qemu::{Files, Machine};
 use crate::{Error, tools};
 use std::cell::Cell;
@@ -8,6 +9,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tickmark_process::{Child, End, Until};
 use tickmark_wire::shared::{CONSOLE_BEGIN, CONSOLE_END};
+
+/// The file of a boot's folder that its plugin writes.
+pub const COUNTS: &str = "counts.txt";
 
 /// A guest to boot.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub struct Boot<'a> {
     pub first: Option<Duration>,
     /// An empty folder for its transcript: what it printed, what it wrote, how QEMU was called.
     pub folder: &'a Path,
+    /// What counts its instructions by function.
+    pub plugin: Option<&'a Plugin>,
 }
 
 /// Result of a boot.
@@ -57,7 +63,12 @@ impl Boot<'_> {
         std::fs::write(&initramfs, self.initramfs).map_err(plain("write", &initramfs))?;
         let files = Files { image: self.image, initramfs: &initramfs, console: &console, port: &port };
         let append = format!("{} {}", self.machine.command_line(), self.append);
-        let options = self.machine.options(&files, append.trim());
+        let (symbols, counts) = (path("symbols.txt"), path(COUNTS));
+        let mut options = self.machine.options(&files, append.trim());
+        if let Some(plugin) = self.plugin {
+            std::fs::write(&symbols, plugin.symbols.list()).map_err(plain("write", &symbols))?;
+            options.extend(plugin.options(&symbols, &counts));
+        }
         let said = path("qemu.txt");
         let called = format!("{} {}\n", qemu.display(), quoted(&options));
         std::fs::write(&said, called).map_err(plain("write", &said))?;
@@ -67,6 +78,7 @@ impl Boot<'_> {
         let child = Child::start(command).map_err(Error::file("start", &qemu))?;
         let ended = self.wait(child, stop, &[&port, &console]);
         let _ = std::fs::remove_file(&initramfs);
+        let _ = std::fs::remove_file(&symbols);
         let console = String::from_utf8_lossy(&std::fs::read(&console).unwrap_or_default()).into_owned();
         let written = String::from_utf8_lossy(&std::fs::read(&port).unwrap_or_default()).into_owned();
         let ended = ended?;

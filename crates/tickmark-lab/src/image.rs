@@ -5,7 +5,7 @@ use crate::kernel::Arch;
 use std::path::Path;
 
 /// Headers of an ELF file.
-struct Elf<'a> {
+pub(crate) struct Elf<'a> {
     bytes: &'a [u8],
     wide: bool,
     big: bool,
@@ -19,13 +19,19 @@ struct Loaded {
 
 /// The kind of a program header that names an interpreter, as dynamically linked programs have.
 const PT_INTERP: u64 = 3;
+/// The kind of a section that is a symbol table, and the flag of one with instructions.
+const SHT_SYMTAB: u64 = 2;
+const SHF_EXECINSTR: u64 = 4;
+/// The kinds of symbols: no kind is 0.
+const STT_OBJECT: u64 = 1;
+const STT_FUNC: u64 = 2;
 /// The machine of 32-bit PowerPC.
 const EM_PPC: u64 = 20;
 /// That of x86-64.
 const EM_X86_64: u64 = 62;
 
 impl<'a> Elf<'a> {
-    fn parse(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let known = bytes.starts_with(b"\x7fELF").then(|| bytes.get(4..6))??;
         Some(Self { bytes, wide: known[0] == 2, big: known[1] == 2 })
     }
@@ -54,6 +60,41 @@ impl<'a> Elf<'a> {
             Some(Loaded { kind: self.number(at, 4)?, end })
         };
         (0..count).map(one).collect()
+    }
+
+    /// The addresses and names of what is in its executable sections; nothing where it has no symbol table.
+    pub(crate) fn functions(&self) -> Vec<(u64, String)> {
+        self.symbol_tables().unwrap_or_default()
+    }
+
+    fn symbol_tables(&self) -> Option<Vec<(u64, String)>> {
+        // Offsets of the fields in the two classes, as above.
+        let (first, size, count, word) = if self.wide { (40, 58, 60, 8) } else { (32, 46, 48, 4) };
+        let (first, size, count) = (self.number(first, word)?, self.number(size, 2)?, self.number(count, 2)?);
+        let (flags, offset, length, link) = if self.wide { (8, 24, 32, 40) } else { (8, 16, 20, 24) };
+        let section = |number: u64, field: usize, bytes: usize| {
+            let at = first.checked_add(number.checked_mul(size)?)?;
+            self.number(usize::try_from(at).ok()?.checked_add(field)?, bytes)
+        };
+        let is_executable =
+            |number: u64| section(number, flags, word).is_some_and(|flags| flags & SHF_EXECINSTR != 0);
+        let mut symbols = Vec::new();
+        for table in (0..count).filter(|number| section(*number, 4, 4) == Some(SHT_SYMTAB)) {
+            let (start, bytes) = (section(table, offset, word)?, section(table, length, word)?);
+            let names = usize::try_from(section(section(table, link, 4)?, offset, word)?).ok()?;
+            let (entry, info, owner, value) = if self.wide { (24, 4, 6, 8) } else { (16, 12, 14, 4) };
+            for at in (start..start.checked_add(bytes)?).step_by(entry) {
+                let at = usize::try_from(at).ok()?;
+                let kind = self.number(at.checked_add(info)?, 1)? & 0xf;
+                if kind > STT_FUNC || kind == STT_OBJECT || !is_executable(self.number(at + owner, 2)?) {
+                    continue;
+                }
+                let name = self.bytes.get(names.checked_add(self.number(at, 4)? as usize)?..)?;
+                let name = name.split(|byte| *byte == 0).next()?;
+                symbols.push((self.number(at + value, word)?, String::from_utf8_lossy(name).into_owned()));
+            }
+        }
+        Some(symbols)
     }
 
     /// True if everything that it loads is there.

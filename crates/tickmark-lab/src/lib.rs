@@ -10,33 +10,41 @@
 //! - **A new setting of kernels**: a file in `crates/tickmark-lab/fragments/` and a line in `kernel.rs`. How QEMU is called: `qemu.rs`; what
 //!   counts as a good boot: `boot.rs`.
 //! - **The agent where Rust is not**: `agent-c/`, compiled by the lab when it is needed.
+//! - **Which function a cost is**: `tcg-plugin/`, compiled as well (`plugin.rs`); the kernel's functions: `symbols.rs`, `kallsyms.rs`.
 #![forbid(unsafe_code)]
 
 mod agent;
 mod boot;
 mod cache;
+mod compiled;
 mod config;
 mod error;
 mod image;
 mod initramfs;
 mod inventory;
+mod kallsyms;
 mod kernel;
 mod make;
 mod module;
+mod plugin;
 mod qemu;
 mod static_program;
+mod symbols;
 mod tools;
 
 pub use agent::small_agent;
-pub use boot::{Boot, Guest};
+pub use boot::{Boot, COUNTS, Guest};
 pub use cache::{Cache, digest};
 pub use error::Error;
 pub use image::{arch_of, is_for, is_static};
 pub use initramfs::Archive;
 pub use inventory::{Component, Missing, inventory};
+pub use kallsyms::symbols;
 pub use kernel::{Arch, Kernel, Preempt, Source, Tick};
 pub use make::{Built, Need, Progress};
 pub use module::Module;
+pub use plugin::{Plugin, plugin};
 pub use qemu::{Accel, Machine};
 pub use static_program::{StaticProgram, build_static};
+pub use symbols::Symbols;
 pub use tools::require_qemu;

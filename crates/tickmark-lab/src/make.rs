@@ -3,7 +3,7 @@
 use crate::cache::{Cache, hash, hash_file};
 use crate::kernel::{Arch, Kernel};
 use crate::module::{Module, TREE};
-use crate::{Error, config, tools};
+use crate::{Error, compiled, config, tools};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::io::Write;
@@ -121,7 +121,9 @@ impl Cache {
             kernels.iter().map(|kernel| tools::source(kernel.source)).collect::<Result<Vec<_>, _>>()?;
         let mut lock = None;
         for (kernel, (archive, source)) in kernels.iter().zip(&sources) {
-            let compiler = version(&tools::compiler(kernel.arch)?)?;
+            // The first line of what it says of itself.
+            let said = compiled::version(&tools::compiler(kernel.arch)?)?;
+            let compiler = said.lines().next().unwrap_or_default().to_owned();
             let key = hash(&[kernel.arch.name(), source, &config::fragment(kernel), &compiler, BUILT_AT]);
             let found = find_built(self, kernel, &key);
             if let Some(found) = found.as_ref().filter(|found| need.is_met(found)) {
@@ -186,13 +188,6 @@ pub(crate) fn make(arch: Arch, tree: &Path) -> Command {
     // What this process was given for another make is not for this one.
     make.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("MAKELEVEL").env("LC_ALL", "C");
     make
-}
-
-/// The first line of what a compiler says of itself.
-fn version(compiler: &Path) -> Result<String, Error> {
-    let said = Command::new(compiler).arg("--version").output().map_err(Error::file("run", compiler))?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    Ok(said.lines().next().unwrap_or_default().to_owned())
 }
 
 impl Maker<'_> {

@@ -63,7 +63,6 @@ impl std::fmt::Display for Machine {
 impl Machine {
     /// The program and its options; `port` is where what the guest writes to the virtio port goes.
     pub(crate) fn options(&self, files: &Files<'_>, append: &str) -> Vec<String> {
-        let path = |path: &Path| path.display().to_string().replace(',', ",,");
         let mut options: Vec<String> = Vec::new();
         let mut add = |words: &[&str]| options.extend(words.iter().map(|word| (*word).to_owned()));
         match self.arch {
@@ -121,6 +120,11 @@ impl Machine {
             (Arch::PowerPc, _) => "console=ttyS0 quiet panic=-1",
         }
     }
+}
+
+/// A path within an option of several parts: a comma stands for itself where there are two.
+pub(crate) fn path(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
 }
 
 /// Where everything is.

@@ -8,7 +8,7 @@ mod stamps;
 
 use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, Routine, Sink};
-use crate::sys::CallError;
+use crate::sys::{CallError, mark};
 use crate::{Expected, Meter, ProbeError, Spec, SystemMeter};
 use std::num::NonZeroU64;
 use tickmark_timer::{Anchor, Scale};
@@ -208,6 +208,7 @@ pub(crate) fn stream<C: Clock>(
     // Before the first call of the body: what it forks must not depend on the room for samples.
     let room = (budget.time.get().max(1) / (budget.batch.get().max(1) / 2).max(1)) as usize;
     let mut stamps = Stamps::with_room(room.clamp(ENOUGH, MOST));
+    mark::stream();
     let calls = calls_in_a_batch(clock, rough, budget.batch, shape.most, body, between.as_deref_mut())?;
     let expected = shape.expected.over(calls);
     budget.align();
@@ -220,9 +221,11 @@ pub(crate) fn stream<C: Clock>(
     let mut segment_start = origin;
     let mut before = meter.counts();
     loop {
+        mark::begin();
         let start = clock.now();
         body(calls)?;
         let end = clock.now();
+        mark::end();
         let after = meter.counts();
         stamps.push(start, end, expected.deviation(before, after));
         before = match &mut between {

@@ -25,6 +25,7 @@ pub mod comparison;
 pub mod cyclictest;
 pub mod doctor;
 pub mod dose;
+pub mod explain;
 mod finding;
 pub mod fleet;
 pub mod gate;

@@ -122,6 +122,12 @@ const ALL: &[Tried] = &[
         Some("lab gate x86_64:hz=100 ./nosuch syscall.null"),
     ),
     tried(
+        "lab explain syscall.null",
+        "do_syscall_64",
+        Some(("lab explain syscall.nul", "did you mean")),
+        Some("lab explain syscall.null --kernel ./nosuch"),
+    ),
+    tried(
         "lab run clock-tick-100-vs-1000 --machine x86 syscall.null",
         "got worse",
         Some(("lab run tick-100-vs-100", "did you mean")),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, Source, StaticProgram, arch_of};
+use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, Plugin, Source, StaticProgram, arch_of};
 
 /// Memory of a guest where nothing is said, in MiB.
 const MEMORY: u32 = 256;
@@ -190,6 +190,7 @@ impl Bench {
             kernel_stamps: wanted.kernel_stamps,
             transcripts: PathBuf::new(),
             twice: false,
+            plugin: None,
             limit: wanted.limit,
             control: self.control.clone(),
         })
@@ -275,6 +276,17 @@ impl GuestOutline {
 }
 
 impl Bench {
+    /// What counts a guest's instructions by function, with first-level caches if they are given.
+    ///
+    /// # Errors
+    /// There is no compiler, the QEMU takes no plugins, the kernel's functions have no names.
+    pub fn plugin(&self, guest: &Guest, caches: Option<String>) -> Result<Plugin, Error> {
+        let stop = || self.control.stopped();
+        let library = tickmark_lab::plugin(&self.cache, guest.machine.arch, &stop)?;
+        let symbols = tickmark_lab::symbols(&self.cache, guest.machine, &guest.image, &guest.append, &stop)?;
+        Ok(Plugin { library, symbols: Arc::new(symbols), caches })
+    }
+
     /// The bytes of modules for a kernel.
     fn modules(
         &mut self,

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Archive, Boot, Built, Machine, Module, StaticProgram};
+use tickmark_lab::{Accel, Archive, Boot, Built, Machine, Module, Plugin, StaticProgram};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
 use tickmark_wire::{Environment, Event, Hello, LineContent, Nanos, Phase, Plan};
 
@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Prefixes of the facts about its files and its modules.
 pub(crate) const FILE: &str = "guest.file.";
 pub(crate) const MODULE: &str = "guest.module.";
+
+/// The folder of the second boot in that of the first.
+const AGAIN: &str = "again";
 
 /// How long a content is, and what tells it from others as long.
 fn size(content: &[u8]) -> String {
@@ -66,6 +69,8 @@ pub struct Guest {
     pub(crate) transcripts: PathBuf,
     /// Boots it twice and compares every byte.
     pub(crate) twice: bool,
+    /// What counts the instructions of its second boot by function.
+    pub(crate) plugin: Option<Plugin>,
     /// How long a boot may take on the wall; none is by its plan.
     pub limit: Option<Duration>,
     pub(crate) control: Control,
@@ -85,6 +90,24 @@ impl Guest {
     /// The next boot: its transcript's folder, and where in the tick its streams begin.
     pub fn boot(&self, transcript: &Path, control: &Control, twice: bool) -> Self {
         Self { transcripts: transcript.to_owned(), control: control.clone(), twice, ..self.clone() }
+    }
+
+    /// The same, whose second boot counts its instructions by function.
+    #[must_use]
+    pub fn with_plugin(mut self, plugin: Plugin) -> Self {
+        self.plugin = Some(plugin);
+        self
+    }
+
+    /// The names that its plugin numbers, and what it wrote in a boot with this transcript, which is taken away.
+    ///
+    /// # Errors
+    /// There was no plugin, or what it wrote cannot be read.
+    pub fn counts(&self, transcript: &Path) -> Result<(&[String], String), Error> {
+        let path = transcript.join(AGAIN).join(tickmark_lab::COUNTS);
+        let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+        let _ = std::fs::remove_file(&path);
+        Ok((self.plugin.as_ref().map_or(&[], |plugin| plugin.symbols.names()), text))
     }
 
     /// The initial file system with everything that process 1 needs.
@@ -147,7 +170,13 @@ impl Guest {
         append.trim().to_owned()
     }
 
-    fn once(&self, machine: Machine, plan: &Plan, folder: &Path) -> Result<String, Error> {
+    fn once(
+        &self,
+        machine: Machine,
+        plan: &Plan,
+        folder: &Path,
+        plugin: Option<&Plugin>,
+    ) -> Result<String, Error> {
         let (archive, append) = (self.archive(plan)?, self.append(plan));
         let measured: i64 = plan.runs.iter().map(|run| run.budget.get()).sum();
         let limit = self.limit.unwrap_or(PATIENCE + Duration::from_nanos(measured.max(0) as u64) * 10);
@@ -159,6 +188,7 @@ impl Guest {
             limit,
             first: (machine.accel == Accel::Kvm).then_some(KVM_BEGINS),
             folder,
+            plugin,
         };
         Ok(boot.run(&|| self.control.stopped())?.events)
     }
@@ -167,7 +197,7 @@ impl Guest {
     fn events(&self, plan: &Plan) -> Result<(String, Machine), Error> {
         if self.machine.accel == Accel::Kvm {
             let tried = if Path::new("/dev/kvm").exists() {
-                self.once(self.machine, plan, &self.transcripts.join("kvm"))
+                self.once(self.machine, plan, &self.transcripts.join("kvm"), None)
                     .map_err(|error| error.to_string())
             } else {
                 Err("there is no /dev/kvm".to_owned())
@@ -178,11 +208,11 @@ impl Guest {
                 Err(why) => self.control.tell(ProgressEvent::NoKvm(&why)),
             }
             let machine = Machine { accel: Accel::Tcg, ..self.machine };
-            return Ok((self.once(machine, plan, &self.transcripts)?, machine));
+            return Ok((self.once(machine, plan, &self.transcripts, None)?, machine));
         }
-        let events = self.once(self.machine, plan, &self.transcripts)?;
-        if self.twice {
-            let again = self.once(self.machine, plan, &self.transcripts.join("again"))?;
+        let events = self.once(self.machine, plan, &self.transcripts, None)?;
+        if self.twice || self.plugin.is_some() {
+            let again = self.once(self.machine, plan, &self.transcripts.join(AGAIN), self.plugin.as_ref())?;
             if let Some(at) = events.bytes().zip(again.bytes()).position(|(a, b)| a != b) {
                 let folder = self.transcripts.display();
                 return Err(Error::Refused(format!(
@@ -219,7 +249,7 @@ impl Guest {
                 source,
                 format!("instruction counts, no cache and no device latency, {cpus}"),
             );
-            if self.twice {
+            if self.twice || self.plugin.is_some() {
                 facts.know("guest.repeated", source, "a second boot gave the same bytes");
             }
         }

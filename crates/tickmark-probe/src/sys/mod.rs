@@ -20,6 +20,7 @@ pub mod hosts;
 pub mod idle;
 pub mod limits;
 pub mod maps;
+pub mod mark;
 pub mod memory;
 pub mod message;
 pub mod namespace;

@@ -3,6 +3,7 @@
 
 mod axis;
 mod dots;
+mod flame;
 mod forest;
 mod heat;
 mod svg;
@@ -10,6 +11,7 @@ mod xy;
 
 pub use axis::{Axis, Scale, tail_shares};
 pub use dots::{Dots, Row};
+pub use flame::Flame;
 pub use forest::{Bar, Forest};
 pub use heat::Heat;
 pub use xy::{Plot, Series, Shape};

@@ -30,6 +30,17 @@ Examples:
   tickmark lab gate x86_64:hz=100 x86_64:hz=100:preempt=full syscall
   tickmark lab gate ./bzImage.main ./bzImage.mine --max syscall.null=200 --format json";
 
+pub(super) const EXPLAIN_EXAMPLES: &str = "\
+The kernel is booted twice, on a processor whose time is a count of instructions; in the second boot a plugin of QEMU counts every instruction by function. Both must give the same bytes, and the counts what the guest's clock says.
+
+MODEL is mpc860 (4 KiB each of instructions and data, 2 ways, lines of 16 bytes), mpc860p (16 KiB in 4 ways, 8 KiB in 2), or ISIZE:WAYS:DSIZE:WAYS:LINE in bytes.
+
+Examples:
+  tickmark lab explain syscall.null
+  tickmark lab explain tick.spin --kernel powerpc:hz=100 --stacks tick.svg
+  tickmark lab explain syscall.null --kernel ./bzImage.main --against ./bzImage.mine
+  tickmark lab explain tick.spin --kernel powerpc:hz=100 --cache mpc860";
+
 /// How fast the guest's processor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speed {
@@ -71,6 +82,9 @@ pub(crate) enum Lab {
     /// Compare two kernels by the instructions of each path: exact, without repetitions
     #[command(after_help = GATE_EXAMPLES)]
     Gate(LabGate),
+    /// Explain an operation or the tick by kernel function: calls, instructions, call tree; what makes it dearer in another kernel
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(LabExplain),
     /// Boot an experiment's settings on its machines, and compare
     #[command(after_help = LAB_EXAMPLES)]
     Run(LabRun),
@@ -176,6 +190,67 @@ pub(crate) struct LabGate {
     pub(crate) append: String,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabExplain {
+    /// What to explain: one operation; tick.spin for the tick alone
+    #[arg(value_name = "PROBE", add = probes())]
+    pub(crate) probe: String,
+    /// A kernel of the lab, or an image of your own
+    #[arg(long, value_name = "KERNEL|IMAGE", default_value = "x86_64")]
+    pub(crate) kernel: String,
+    /// Another kernel: what makes the operation dearer there, by function
+    #[arg(long, value_name = "KERNEL|IMAGE")]
+    pub(crate) against: Option<String>,
+    /// Write the call tree: a flame graph to FILE.svg, else folded stacks
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    pub(crate) stacks: Option<PathBuf>,
+    /// Simulate first-level caches, and count their misses
+    #[arg(long, value_name = "MODEL", value_parser = caches)]
+    pub(crate) cache: Option<String>,
+    /// Who measures [default: rust on x86_64, c on powerpc]
+    #[arg(long, value_enum)]
+    pub(crate) agent: Option<Agent>,
+    /// Extra kernel command line
+    #[arg(
+        long,
+        value_name = "WORDS",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) append: String,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// First-level caches: a processor by name (MPC860 PowerQUICC Family User's Manual, chapter 7), or sizes and ways.
+fn caches(text: &str) -> Result<String, String> {
+    let model = match text {
+        "mpc860" => "4096:2:4096:2:16",
+        "mpc860p" => "16384:4:8192:2:16",
+        other => other,
+    };
+    let numbers: Vec<u64> = model.split(':').filter_map(|part| part.parse().ok()).collect();
+    let is_good = |size: u64, ways: u64, line: u64| {
+        ways > 0
+            && line.is_power_of_two()
+            && size <= 1 << 30
+            && size.is_multiple_of(ways * line)
+            && (size / (ways * line)).is_power_of_two()
+    };
+    match numbers[..] {
+        [isize, iways, dsize, dways, line]
+            if model.split(':').count() == 5
+                && iways.max(dways).max(line) <= 1 << 16
+                && is_good(isize, iways, line)
+                && is_good(dsize, dways, line) =>
+        {
+            Ok(model.to_owned())
+        }
+        _ => Err("give mpc860, mpc860p, or ISIZE:WAYS:DSIZE:WAYS:LINE in bytes, such as 32768:8:32768:8:64, with a power of two of sets".to_owned()),
+    }
 }
 
 /// A number of instructions.

@@ -80,6 +80,10 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 "Did a patch make a path of my kernel longer?",
                 &["tickmark lab gate ./bzImage.main ./bzImage.mine"],
             ),
+            (
+                "Which function of the kernel is it?",
+                &["tickmark lab explain syscall.null --kernel ./bzImage"],
+            ),
         ],
     ),
     (

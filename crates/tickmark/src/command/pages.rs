@@ -214,7 +214,7 @@ const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
     Known { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 37] = [
+const ALL: [Known; 38] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
@@ -247,6 +247,7 @@ const ALL: [Known; 37] = [
     known::<LabDoctorPage>(&["lab doctor"]),
     known::<LabKernelsPage>(&["lab kernels"]),
     known::<LabGatePage>(&["lab gate"]),
+    known::<json::ExplainPage>(&["lab explain"]),
     known::<LabRunPage>(&["lab run", "experiment FILE.toml"]),
     known::<SurveyPage>(&["fleet run", "fleet gather"]),
     known::<FleetReportPage>(&["fleet report"]),

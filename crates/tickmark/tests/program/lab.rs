@@ -2,6 +2,7 @@
 
 mod board;
 mod clock;
+mod explain;
 mod hz;
 mod module;
 mod papers;

@@ -5,7 +5,7 @@ use crate::command::looks::{Looks, ThresholdWatch, Watched};
 use crate::error::{Code, Error};
 use crate::progress::{Progress, View};
 use crate::{progress, selection};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tickmark_analysis::report::{self, Model, Row, RowStatus};
 use tickmark_drive::target::Guest;
@@ -53,7 +53,7 @@ pub(in crate::command) fn guest(
     keep(store, &mut guest, control, plan, writer, true, shown(options.output.format, false))
 }
 
-/// The same without showing it: of a kernel, named as it was typed.
+/// The same without showing it, and where its transcript is: of a kernel, named as it was typed.
 pub(in crate::command) fn guest_recording(
     store: &Store,
     control: &Control,
@@ -61,13 +61,14 @@ pub(in crate::command) fn guest_recording(
     plan: &Plan,
     name: &str,
     kernel: &str,
-) -> Result<Recording, Error> {
+) -> Result<(Recording, PathBuf), Error> {
     let target = Some(format!("a guest: {}, kernel {kernel}", guest.machine));
     let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &[]) };
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
     let mut guest = guest.boot(&transcripts, control, false);
-    measure_and_keep(store, &mut guest, plan, writer, true, Progress::new(plan))
+    let recording = measure_and_keep(store, &mut guest, plan, writer, true, Progress::new(plan))?;
+    Ok((recording, transcripts))
 }
 
 /// Measures, keeps and shows.

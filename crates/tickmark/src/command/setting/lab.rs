@@ -1,5 +1,6 @@
-//! Kernels in QEMU: building, booting one, two against each other, a matrix of them.
+//! Kernels in QEMU: building, booting one, two against each other, a matrix of them, and what a cost is made of.
 
+mod explain;
 pub(in crate::command) mod gate;
 
 use crate::cli::{Format, Lab, LabBoot, LabKernels, Speed};
@@ -30,6 +31,7 @@ pub(in crate::command) fn run(
         Lab::Kernels(asked) => kernels(asked),
         Lab::Boot(asked) => boot(&store()?, asked),
         Lab::Gate(asked) => gate::run(&store()?, asked),
+        Lab::Explain(asked) => explain::run(&store()?, asked),
         Lab::Run(asked) => boots::lab_run(&store()?, asked),
     }
 }

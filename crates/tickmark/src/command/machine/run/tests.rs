@@ -27,7 +27,7 @@ impl Target for Refuses {
     }
 }
 
-fn fixture() -> std::path::PathBuf {
+fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/format-1.0")
 }
 

@@ -55,7 +55,7 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     }
     let mut paths = Vec::new();
     for (kernel, (guest, plan)) in names.into_iter().zip(guests) {
-        let recording = run::guest_recording(
+        let (recording, _) = run::guest_recording(
             store,
             &bench.control,
             &guest,

@@ -1,0 +1,257 @@
+//! Which functions the instructions of an operation are in: the counts of a boot's second run, held against the guest's clock.
+
+mod agreement;
+mod calls;
+mod difference;
+
+pub use agreement::Agreement;
+pub use calls::{Caches, Calls, parse};
+pub use difference::{Change, difference};
+
+use std::collections::{BTreeMap, BTreeSet};
+use tickmark_store::Recording;
+use tickmark_wire::{Batches, Observations, Part};
+
+/// Ways into the kernel that an operation does not take by itself: interrupts (arch/x86/include/asm/idtentry.h,
+/// arch/powerpc/kernel/head_85xx.S).
+const INTERRUPTS: [&str; 9] = [
+    "asm_common_interrupt",
+    "asm_spurious_interrupt",
+    "irq_entries_start",
+    "asm_exc_nmi",
+    "Decrementer",
+    "ExternalInput",
+    "Doorbell",
+    "FixedIntervalTimer",
+    "WatchdogTimer",
+];
+/// And those of x86-64's local APIC.
+const VECTORS: &str = "asm_sysvec_";
+
+/// Threads that had slept before anything was counted: mostly the kernel's own (tickmark-lab's symbols.rs).
+pub const RESUMED: &str = "resumed thread";
+
+/// A function: of an operation, or of an interrupt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Calls of it.
+    pub calls: f64,
+    /// Instructions of its own.
+    pub own: f64,
+    /// And with all that it calls.
+    pub inclusive: f64,
+    /// Misses of its own in the caches of instructions and of data.
+    pub misses: [f64; 2],
+}
+
+/// What an interrupt takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interrupt {
+    /// Its first function.
+    pub name: String,
+    /// How often it came.
+    pub count: u64,
+    /// Instructions of each, on average.
+    pub mean: f64,
+    /// Functions of each, on average: the most instructions first.
+    pub functions: Vec<Function>,
+    /// Its kinds: the most frequent first.
+    pub kinds: Vec<InterruptKind>,
+    /// Lines of instructions and of data that programs fetched again, on average of each.
+    pub refills: [f64; 2],
+}
+
+/// Interrupts with the same number of instructions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InterruptKind {
+    /// Instructions of each; none of those that are no kind of their own.
+    pub instructions: Option<u64>,
+    /// How many.
+    pub count: u64,
+    /// True if they came while the kernel ran.
+    pub is_nested: bool,
+    /// By how much its functions differ from those of the most frequent kind: the largest difference first.
+    pub differs_by: Vec<(String, f64)>,
+}
+
+/// Functions by which a kind is told from the most frequent one.
+const TOLD: usize = 3;
+
+/// Where the instructions of an operation are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The operation.
+    pub metric: String,
+    /// How many were counted.
+    pub operations: u64,
+    /// Instructions of each in programs.
+    pub program: f64,
+    /// Misses of each in programs.
+    pub program_misses: [f64; 2],
+    /// In the kernel, without interrupts.
+    pub kernel: f64,
+    /// Functions of each in the kernel, without those of interrupts: the most instructions first.
+    pub functions: Vec<Function>,
+    /// What came between.
+    pub interrupts: Vec<Interrupt>,
+    /// Parts that the metric's figure takes off or adds: they are not explained.
+    pub other_parts: usize,
+    /// How well the counts agree with the guest's clock.
+    pub agreement: Agreement,
+    /// The whole tree.
+    pub calls: Calls,
+}
+
+fn is_interrupt(name: &str) -> bool {
+    name.starts_with(VECTORS) || INTERRUPTS.contains(&name) || name == RESUMED
+}
+
+/// Explains a recording with one run by the counts of its boot.
+///
+/// # Errors
+/// It gave no batches, the counts are not those of its batches, or its clock says otherwise.
+pub fn explain(recording: &Recording, counts: &str, names: &[String]) -> Result<Explanation, String> {
+    let one = crate::instruction(recording).ok_or("the guest does not count instructions")?;
+    let [run] = &recording.runs[..] else { return Err("there are several runs".to_owned()) };
+    if let Some(why) = run.status.reason() {
+        return Err(format!("{} gave no figure: {why}", run.planned.probe));
+    }
+    let observed = recording.observations(run);
+    let metric = observed.first().ok_or("it gave no observations")?.metric.to_string();
+    let streams: Vec<(Part, &Batches)> = observed
+        .iter()
+        .filter_map(|observed| match &observed.observations {
+            Observations::Batches(batches) => Some((observed.part, batches)),
+            _ => None,
+        })
+        .collect();
+    let mut counted = parse(counts, names)?;
+    if streams.is_empty() || streams.len() != observed.len() || counted.len() != streams.len() {
+        return Err(format!(
+            "{metric} is no operation in batches: {} streams were counted, and {} measured; take a probe of one operation, or agent c (--agent c)",
+            counted.len(),
+            streams.len()
+        ));
+    }
+    let drift = drift(recording);
+    let agree =
+        |((_, batches), calls): (&(Part, &Batches), &Calls)| Agreement::new(batches, calls, one, drift);
+    let agreements = streams.iter().zip(&counted).map(agree).collect::<Result<Vec<_>, _>>()?;
+    let whole = streams.iter().position(|(part, _)| *part == Part::Whole).ok_or("it has no whole")?;
+    let (_, batches) = streams[whole];
+    let operations = batches.iterations.get() * batches.elapsed.len() as u64;
+    let calls = counted.swap_remove(whole);
+    Ok(of_calls(metric, operations, calls, agreements[whole].clone(), streams.len() - 1))
+}
+
+/// The share by which the clock that stamped may run beside the count of instructions: none where it is the counter itself; where a PC's
+/// kernel makes nanoseconds of it, up to 27 of a million were seen over a second, and 5 over five.
+fn drift(recording: &Recording) -> f64 {
+    let Some(session) = recording.sessions.first() else { return 0.0 };
+    let is_scaled = session.environment.get("clock.source").is_some_and(|source| source != "timebase");
+    if is_scaled && !session.settings.tsc_is_nanoseconds { DRIFT } else { 0.0 }
+}
+
+/// See [`drift`].
+const DRIFT: f64 = 40e-6;
+
+fn of_calls(
+    metric: String,
+    operations: u64,
+    calls: Calls,
+    agreement: Agreement,
+    others: usize,
+) -> Explanation {
+    let each = operations.max(1) as f64;
+    let functions = functions(&calls, each, |root| !is_interrupt(root));
+    let names: BTreeSet<&str> =
+        calls.entries.iter().map(|entry| entry.name.as_str()).filter(|name| is_interrupt(name)).collect();
+    let mut interrupts: Vec<Interrupt> = names.into_iter().map(|name| interrupt(&calls, name)).collect();
+    interrupts.sort_by(|a, b| (b.mean * b.count as f64).total_cmp(&(a.mean * a.count as f64)));
+    let program = calls.nodes.first();
+    Explanation {
+        metric,
+        operations,
+        program: program.map_or(0.0, |node| node.own as f64 / each),
+        program_misses: program.map_or([0.0; 2], |node| node.misses.map(|misses| misses as f64 / each)),
+        kernel: functions.iter().map(|function| function.own).sum(),
+        functions,
+        interrupts,
+        other_parts: others,
+        agreement,
+        calls,
+    }
+}
+
+/// The functions below the ways into the kernel that are `wanted`, of one of so many; the most instructions first.
+fn functions(calls: &Calls, of: f64, wanted: impl Fn(&str) -> bool) -> Vec<Function> {
+    let (roots, sums) = (calls.roots(), calls.inclusive());
+    let mut all: BTreeMap<&str, Function> = BTreeMap::new();
+    for (number, node) in calls.nodes.iter().enumerate().skip(1) {
+        if !wanted(&calls.nodes[roots[number]].name) {
+            continue;
+        }
+        let function = all.entry(&node.name).or_insert_with(|| Function {
+            name: node.name.clone(),
+            calls: 0.0,
+            own: 0.0,
+            inclusive: 0.0,
+            misses: [0.0; 2],
+        });
+        function.calls += node.calls as f64 / of;
+        function.own += node.own as f64 / of;
+        for (sum, misses) in function.misses.iter_mut().zip(node.misses) {
+            *sum += misses as f64 / of;
+        }
+        // Below itself it is counted there.
+        let mut above = std::iter::successors(Some(node.parent), |at| Some(calls.nodes[*at].parent));
+        if above.by_ref().take_while(|at| *at > 0).all(|at| calls.nodes[at].name != node.name) {
+            function.inclusive += sums[number] as f64 / of;
+        }
+    }
+    let mut all: Vec<Function> = all.into_values().filter(|function| function.inclusive > 0.0).collect();
+    all.sort_by(|a, b| b.own.total_cmp(&a.own).then(b.inclusive.total_cmp(&a.inclusive)));
+    all
+}
+
+fn interrupt(calls: &Calls, name: &str) -> Interrupt {
+    let entries = || calls.entries.iter().filter(|entry| entry.name == name);
+    let count: u64 = entries().map(|entry| entry.count).sum();
+    let each = count.max(1) as f64;
+    let functions = functions(calls, each, |root| root == name);
+    let mut kinds = Vec::new();
+    for entry in entries() {
+        let of_one = |kind: &calls::Kind, name: &str| {
+            kind.by_function.get(name).copied().unwrap_or(0) as f64 / kind.count.max(1) as f64
+        };
+        let Some(usual) = entry.kinds.iter().max_by_key(|kind| kind.count) else { continue };
+        for kind in &entry.kinds {
+            let names: BTreeSet<&String> = kind.by_function.keys().chain(usual.by_function.keys()).collect();
+            let by = |name: &&String| of_one(kind, name) - of_one(usual, name);
+            let mut differs_by: Vec<(String, f64)> =
+                names.iter().map(|name| ((*name).clone(), by(name))).collect();
+            differs_by.retain(|(_, by)| by.abs() >= 0.5);
+            differs_by.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+            differs_by.truncate(TOLD);
+            let (instructions, count, is_nested) = (kind.instructions, kind.count, entry.is_nested);
+            kinds.push(InterruptKind { instructions, count, is_nested, differs_by });
+        }
+    }
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+    let refills =
+        calls.caches.as_ref().and_then(|caches| caches.refills.get(name)).copied().unwrap_or_default();
+    Interrupt {
+        name: name.to_owned(),
+        count,
+        mean: functions.iter().map(|function| function.own).sum(),
+        functions,
+        kinds,
+        refills: refills.map(|lines| lines as f64 / each),
+    }
+}
+
+#[cfg(test)]
+#[path = "explain/tests.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+//! The counts held against the guest's clock, window by window.
+
+use super::Calls;
+use std::collections::BTreeMap;
+use tickmark_wire::Batches;
+
+/// Instructions between a mark and the stamp beside it, at both ends of a window, at most: two readings of a clock by the small agent took
+/// 180, and a page that a fork had left to be copied 960.
+const BESIDE: i64 = 2000;
+/// The share of windows in which an interrupt may have come there.
+const INTERRUPTED: f64 = 0.05;
+/// Stamps are whole ns, and instructions longer: each end may be one instruction off.
+const ROUNDING: i64 = 2;
+
+/// How well the counts agree with the guest's clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agreement {
+    /// Windows that were counted.
+    pub windows: usize,
+    /// Instructions in them.
+    pub instructions: u64,
+    /// Instructions between a window's marks and its stamps: the same in each.
+    pub beside: i64,
+    /// Windows in which an interrupt came between a mark and a stamp: the counts have more than the clock.
+    pub interrupted: usize,
+}
+
+impl Agreement {
+    /// Of a stream whose instructions take `one` ns, and whose clock may run beside their count by a share of `drift`.
+    ///
+    /// # Errors
+    /// The clock says otherwise.
+    pub(super) fn new(batches: &Batches, calls: &Calls, one: f64, drift: f64) -> Result<Self, String> {
+        let count = |nanos: i64| (nanos as f64 / one).round() as i64;
+        let clock: Vec<i64> = match (calls.windows.len(), batches.elapsed.len()) {
+            (windows, stamped) if windows == stamped => {
+                batches.elapsed.iter().map(|elapsed| count(elapsed.get())).collect()
+            }
+            // One stream without work between its batches: a window from the first stamp to the last.
+            (1, 1..) => {
+                let (first, last) = (batches.start.first(), batches.start.last().zip(batches.elapsed.last()));
+                first
+                    .zip(last)
+                    .map(|(first, (start, long))| count(start.get() + long.get() - first.get()))
+                    .into_iter()
+                    .collect()
+            }
+            (windows, stamped) => {
+                return Err(format!("{windows} windows were counted, and {stamped} batches measured"));
+            }
+        };
+        let more: Vec<i64> =
+            calls.windows.iter().zip(&clock).map(|(counted, clock)| *counted as i64 - clock).collect();
+        // What stands between marks and stamps is the same in each window: most often seen.
+        let mut seen: BTreeMap<i64, usize> = BTreeMap::new();
+        more.iter().for_each(|more| *seen.entry(*more).or_default() += 1);
+        let beside = seen.iter().max_by_key(|(_, count)| **count).map_or(0, |(more, _)| *more);
+        let interrupted = more.iter().filter(|more| **more > beside + ROUNDING).count();
+        let least = more.iter().min().copied().unwrap_or(0);
+        let most = BESIDE + (clock.iter().max().copied().unwrap_or(0) as f64 * drift) as i64;
+        let too_many = interrupted as f64 > (more.len() as f64 * INTERRUPTED).max(1.0);
+        if !(0..=most).contains(&beside) || least < beside - ROUNDING || too_many {
+            let (counted, clock) = (calls.instructions(), clock.iter().sum::<i64>());
+            return Err(format!(
+                "the plugin counted {counted} instructions where the guest's clock says {clock}: {interrupted} of {} windows have more, the least has {least} and most have {beside} beside what the clock says",
+                more.len()
+            ));
+        }
+        let sum: i64 = calls.nodes.iter().map(|node| node.own as i64).sum();
+        let counted = calls.instructions();
+        if sum != counted as i64 {
+            return Err(format!("the functions have {sum} instructions, and the windows {counted}"));
+        }
+        Ok(Self { windows: more.len(), instructions: counted, beside, interrupted })
+    }
+}

@@ -1,0 +1,225 @@
+//! What the plugin wrote of a stream of batches: who called whom, and the ways into the kernel (tcg-plugin/tree.c, cache.c).
+
+use std::collections::BTreeMap;
+
+/// A function in its place of the call tree. The first one is the program itself, and holds what programs executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// The function.
+    pub name: String,
+    /// Its caller, by number; ways into the kernel have 0.
+    pub parent: usize,
+    /// Instructions of its own.
+    pub own: u64,
+    /// How often it was called.
+    pub calls: u64,
+    /// Misses of the caches of instructions and of data, where caches were simulated.
+    pub misses: [u64; 2],
+}
+
+/// A way into the kernel: a system call, an interrupt, a fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its first function.
+    pub name: String,
+    /// True if it came while the kernel ran.
+    pub is_nested: bool,
+    /// How often.
+    pub count: u64,
+    /// Instructions of all.
+    pub instructions: u64,
+    /// By their number of instructions, in the order in which each was seen first.
+    pub kinds: Vec<Kind>,
+}
+
+/// Visits of an entry with the same number of instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// Each; none where there were too many kinds to tell these apart.
+    pub instructions: Option<u64>,
+    /// How many.
+    pub count: u64,
+    /// Instructions of all of them, by function.
+    pub by_function: BTreeMap<String, u64>,
+}
+
+/// Simulated first-level caches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caches {
+    /// Accesses to lines of instructions and of data by programs.
+    pub program: [u64; 2],
+    /// And by the kernel.
+    pub kernel: [u64; 2],
+    /// Lines of instructions and of data that programs fetched again, by the way into the kernel that had put them out.
+    pub refills: BTreeMap<String, [u64; 2]>,
+}
+
+/// A stream of batches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Instructions of each window between marks.
+    pub windows: Vec<u64>,
+    /// The call tree: a caller comes before those that it calls.
+    pub nodes: Vec<Node>,
+    /// The ways into the kernel.
+    pub entries: Vec<Entry>,
+    /// Caches, where they were simulated.
+    pub caches: Option<Caches>,
+}
+
+/// The streams of a boot.
+///
+/// # Errors
+/// The text is not what the plugin writes, or it lost track.
+pub fn parse(text: &str, names: &[String]) -> Result<Vec<Calls>, String> {
+    let (mut streams, mut open) = (Vec::new(), Calls::default());
+    for (number, line) in text.lines().enumerate() {
+        if line == "end" {
+            streams.push(std::mem::take(&mut open));
+            continue;
+        }
+        open.add(line, names).ok_or_else(|| format!("line {} of the counts is garbage", number + 1))?;
+    }
+    match open == Calls::default() {
+        true => Ok(streams),
+        false => Err("the counts stop in the middle of a stream".to_owned()),
+    }
+}
+
+impl Calls {
+    /// A line: its kind, then its fields.
+    fn add(&mut self, line: &str, names: &[String]) -> Option<()> {
+        let mut fields = line.split('\t');
+        let kind = fields.next()?;
+        let name = |number: &str| names.get(number.parse::<usize>().ok()?).cloned();
+        let numbers = |fields: std::str::Split<'_, char>| {
+            fields.map(|field| field.parse::<u64>().ok()).collect::<Option<Vec<u64>>>()
+        };
+        match kind {
+            "windows" => self.windows = numbers(fields)?,
+            "node" => {
+                let [number, parent, function, own, calls, instructions, data] = numbers(fields)?[..] else {
+                    return None;
+                };
+                // A caller before its callees: who goes through them once is done.
+                if number != self.nodes.len() as u64 || parent >= number.max(1) {
+                    return None;
+                }
+                let name = names.get(usize::try_from(function).ok()?)?.clone();
+                let parent = usize::try_from(parent).ok()?;
+                self.nodes.push(Node { name, parent, own, calls, misses: [instructions, data] });
+            }
+            "entry" => {
+                let name = name(fields.next()?)?;
+                let [is_nested, count, instructions] = numbers(fields)?[..] else { return None };
+                let is_nested = is_nested == 1;
+                self.entries.push(Entry { name, is_nested, count, instructions, kinds: Vec::new() });
+            }
+            "kind" => {
+                let each = fields.next()?.parse::<u64>().ok()?;
+                let count = fields.next()?.parse().ok()?;
+                let function = |field: &str| {
+                    let (number, count) = field.split_once('=')?;
+                    Some((name(number)?, count.parse::<u64>().ok()?))
+                };
+                let by_function = fields.map(function).collect::<Option<BTreeMap<_, _>>>()?;
+                let instructions = (each > 0).then_some(each);
+                self.entries.last_mut()?.kinds.push(Kind { instructions, count, by_function });
+            }
+            // What was still open at the end of the last window is in the tree.
+            "unfinished" => drop(numbers(fields)?),
+            "lost" => return (numbers(fields)? == [0]).then_some(()),
+            "accesses" => {
+                let [program, kernel, program_data, kernel_data] = numbers(fields)?[..] else { return None };
+                let (program, kernel) = ([program, program_data], [kernel, kernel_data]);
+                self.caches = Some(Caches { program, kernel, refills: BTreeMap::new() });
+            }
+            "refill" => {
+                let name = name(fields.next()?)?;
+                let [instructions, data] = numbers(fields)?[..] else { return None };
+                self.caches.as_mut()?.refills.insert(name, [instructions, data]);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Instructions of all windows.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.windows.iter().sum()
+    }
+
+    /// The way into the kernel that each node is below, by number; that of the program is itself.
+    pub(super) fn roots(&self) -> Vec<usize> {
+        let mut roots: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for (number, node) in self.nodes.iter().enumerate() {
+            roots.push(if node.parent == 0 { number } else { roots[node.parent] });
+        }
+        roots
+    }
+
+    /// Instructions of each node and all below it.
+    pub(super) fn inclusive(&self) -> Vec<u64> {
+        let mut sums: Vec<u64> = self.nodes.iter().map(|node| node.own).collect();
+        for number in (1..self.nodes.len()).rev() {
+            let parent = self.nodes[number].parent;
+            // The program is beside the kernel and not above it.
+            if parent > 0 {
+                sums[parent] += sums[number];
+            }
+        }
+        sums
+    }
+
+    /// The tree as folded stacks: a line each, the outermost function first, then instructions.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        let mut paths: Vec<String> = Vec::with_capacity(self.nodes.len());
+        let mut text = String::new();
+        for node in &self.nodes {
+            let above = if node.parent == 0 { None } else { paths.get(node.parent) };
+            let path = above.map_or_else(|| node.name.clone(), |above| format!("{above};{}", node.name));
+            if node.own > 0 {
+                text += &format!("{path} {}\n", node.own);
+            }
+            paths.push(path);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        ["program", "unknown", "resumed thread", "entry", "read", "copy"].map(str::to_owned).to_vec()
+    }
+
+    const TEXT: &str = "windows\t40\t42\nnode\t0\t0\t0\t30\t0\t0\t0\nnode\t1\t0\t3\t20\t2\t1\t0\nnode\t2\t1\t4\t12\t2\t0\t0\n\
+        node\t3\t2\t5\t20\t4\t0\t2\nentry\t3\t0\t2\t52\nkind\t25\t1\t3=10\t4=5\t5=10\nkind\t27\t1\t3=10\t4=7\t5=10\nlost\t0\n\
+        accesses\t1\t2\t3\t4\nrefill\t3\t5\t6\nend\n";
+
+    #[test]
+    fn a_stream_is_what_was_written() {
+        let streams = parse(TEXT, &names()).unwrap();
+        let [calls] = &streams[..] else { panic!("{streams:?}") };
+        assert_eq!(calls.instructions(), 82);
+        assert_eq!(calls.inclusive(), [30, 52, 32, 20]);
+        assert_eq!(calls.roots(), [0, 1, 1, 1]);
+        assert_eq!(calls.folded(), "program 30\nentry 20\nentry;read 12\nentry;read;copy 20\n");
+        assert_eq!(calls.entries[0].kinds[1].by_function["read"], 7);
+        let caches = calls.caches.as_ref().unwrap();
+        assert_eq!((caches.program, caches.kernel, caches.refills["entry"]), ([1, 3], [2, 4], [5, 6]));
+    }
+
+    #[test]
+    fn what_is_cut_or_lost_is_no_stream() {
+        assert!(parse(&TEXT.replace("end\n", ""), &names()).unwrap_err().contains("in the middle"));
+        assert!(parse(&TEXT.replace("lost\t0", "lost\t1"), &names()).unwrap_err().contains("garbage"));
+        assert!(parse(&TEXT.replace("node\t3\t2", "node\t3\t3"), &names()).is_err());
+        assert!(parse(&TEXT.replace("\t5=10", "\t9=10"), &names()).is_err());
+        assert_eq!(parse("", &names()).unwrap(), []);
+    }
+}

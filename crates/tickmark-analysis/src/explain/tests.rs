@@ -1,0 +1,112 @@
+use super::calls::{Entry, Kind, Node};
+use super::*;
+use std::num::NonZeroU64;
+use tickmark_wire::Nanos;
+
+const TIMER: &str = "asm_sysvec_apic_timer_interrupt";
+
+fn node(name: &str, parent: usize, own: u64, calls: u64) -> Node {
+    Node { name: name.to_owned(), parent, own, calls, misses: [0, 0] }
+}
+
+fn kind(instructions: u64, count: u64, by: &[(&str, u64)]) -> Kind {
+    let by_function = by.iter().map(|(name, all)| ((*name).to_owned(), *all)).collect();
+    Kind { instructions: Some(instructions), count, by_function }
+}
+
+/// Four reads of 20 instructions, one of which calls itself, and two ticks of 100 and 130.
+fn calls() -> Calls {
+    let kinds = vec![kind(100, 1, &[(TIMER, 100)]), kind(130, 1, &[(TIMER, 100), ("softirq", 30)])];
+    let entry = Entry { name: TIMER.to_owned(), is_nested: false, count: 2, instructions: 230, kinds };
+    Calls {
+        windows: vec![160, 250],
+        nodes: vec![
+            node("program", 0, 100, 0),
+            node("entry_SYSCALL_64", 0, 40, 4),
+            node("read", 1, 30, 4),
+            node("read", 2, 10, 1),
+            node(TIMER, 0, 200, 2),
+            node("softirq", 4, 30, 1),
+        ],
+        entries: vec![entry],
+        caches: None,
+    }
+}
+
+fn batches(elapsed: &[i64]) -> Batches {
+    let mut at = 0;
+    let mut start = Vec::new();
+    for length in elapsed {
+        start.push(Nanos::new(at));
+        at += length;
+    }
+    Batches {
+        start,
+        elapsed: elapsed.iter().map(|length| Nanos::new(*length)).collect(),
+        iterations: NonZeroU64::new(2).unwrap(),
+        bytes: 0,
+        over: 0,
+        disturbed: Vec::new(),
+    }
+}
+
+fn explained() -> Explanation {
+    let agreement = Agreement::new(&batches(&[150 * 16, 240 * 16]), &calls(), 16.0, 0.0).unwrap();
+    of_calls("syscall.read".to_owned(), 4, calls(), agreement, 0)
+}
+
+#[test]
+fn an_operation_is_apart_from_what_interrupts_it() {
+    let explained = explained();
+    assert_eq!((explained.program, explained.kernel), (25.0, 20.0));
+    let rows: Vec<(&str, f64, f64, f64)> =
+        explained.functions.iter().map(|f| (f.name.as_str(), f.calls, f.own, f.inclusive)).collect();
+    // What calls itself is counted once.
+    assert_eq!(rows, [("entry_SYSCALL_64", 1.0, 10.0, 20.0), ("read", 1.25, 10.0, 10.0)]);
+    let [tick] = &explained.interrupts[..] else { panic!("{:?}", explained.interrupts) };
+    assert_eq!((tick.count, tick.mean), (2, 115.0));
+    let dearer = tick.kinds.iter().find(|kind| kind.instructions == Some(130)).unwrap();
+    let by = tick.kinds.iter().map(|kind| kind.differs_by.len()).sum::<usize>();
+    assert!(
+        by == 1 && (dearer.differs_by.is_empty() || dearer.differs_by[0] == ("softirq".to_owned(), 30.0))
+    );
+}
+
+#[test]
+fn counts_that_the_clock_denies_are_refused() {
+    let agreement = |elapsed: &[i64], calls: &Calls| Agreement::new(&batches(elapsed), calls, 16.0, 0.0);
+    let good = agreement(&[150 * 16, 240 * 16], &calls()).unwrap();
+    assert_eq!((good.windows, good.instructions, good.beside, good.interrupted), (2, 410, 10, 0));
+    // A window lacks 60 instructions.
+    assert!(agreement(&[210 * 16, 240 * 16], &calls()).unwrap_err().contains("guest's clock says 450"));
+    // An interrupt between a mark and a stamp.
+    let mut longer = calls();
+    longer.windows = vec![160, 160, 170 + 2000];
+    longer.nodes[0].own += 2080;
+    assert_eq!(agreement(&[150 * 16, 150 * 16, 160 * 16], &longer).unwrap().interrupted, 1);
+    // A tree that lacks what the windows have.
+    longer.nodes[0].own -= 1;
+    assert!(agreement(&[150 * 16, 150 * 16, 160 * 16], &longer).unwrap_err().contains("functions have"));
+    assert!(agreement(&[1600], &calls()).unwrap_err().contains("2 windows were counted, and 1 batches"));
+    // One window over all batches.
+    let mut one = calls();
+    one.windows = vec![410];
+    assert_eq!(agreement(&[150 * 16, 240 * 16], &one).unwrap().beside, 20);
+}
+
+#[test]
+fn what_differs_adds_up() {
+    let before = explained();
+    let mut dearer = calls();
+    dearer.nodes[2].own += 8;
+    dearer.nodes.push(node("audit", 2, 4, 4));
+    dearer.windows[0] += 12;
+    let agreement = Agreement::new(&batches(&[162 * 16, 240 * 16]), &dearer, 16.0, 0.0).unwrap();
+    let after = of_calls("syscall.read".to_owned(), 4, dearer, agreement, 0);
+    let changes = difference(&before.functions, &after.functions);
+    let rows: Vec<(&str, f64)> =
+        changes.iter().map(|change| (change.name.as_str(), change.difference())).collect();
+    assert_eq!(rows, [("read", 2.0), ("audit", 1.0)]);
+    assert_eq!(after.kernel - before.kernel, 3.0);
+    assert_eq!(difference(&before.functions, &before.functions), []);
+}

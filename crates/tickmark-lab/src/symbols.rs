@@ -1,0 +1,253 @@
+//! The functions of a kernel: from the symbol table of its image, else from what the kernel says of itself (/proc/kallsyms).
+
+use crate::Error;
+use crate::image::Elf;
+use crate::kernel::Arch;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// A symbol: its address, its name.
+type Symbol = (u64, String);
+
+/// What a function is to the plugin, as its list has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Role {
+    /// A way into the kernel.
+    Entry,
+    /// That of a fault by what an instruction does: it was not carried out.
+    Fault,
+    /// That of a fault by what an instruction does or by fetching it.
+    PageFault,
+    /// Stubs that lead to one, each of some bytes.
+    Stubs,
+    /// Where a new thread begins.
+    Forked,
+    /// What switches stacks.
+    Switch,
+    Function,
+}
+
+/// Where interrupts and system calls enter on PowerPC e500 (arch/powerpc/kernel/head_85xx.S).
+const ENTRIES_POWERPC: [&str; 17] = [
+    "CriticalInput",
+    "MachineCheck",
+    "InstructionStorage",
+    "ExternalInput",
+    "Alignment",
+    "Program",
+    "FloatingPointUnavailable",
+    "SystemCall",
+    "Decrementer",
+    "FixedIntervalTimer",
+    "WatchdogTimer",
+    "InstructionTLBError",
+    "SPEUnavailable",
+    "SPEFloatingPointData",
+    "SPEFloatingPointRound",
+    "PerformanceMonitor",
+    "Doorbell",
+];
+
+/// And faults of what an instruction does, which is carried out afterwards; those that are emulated, QEMU counts too.
+const FAULTS_POWERPC: [&str; 2] = ["DataStorage", "DataTLBError"];
+
+/// Faults of what an instruction does on x86-64, after `asm_exc_` (the Intel manual, volume 3, 6.15: those that are faults).
+const FAULTS_X86: [&str; 9] = [
+    "divide_error",
+    "bounds",
+    "invalid_op",
+    "device_not_available",
+    "invalid_tss",
+    "segment_not_present",
+    "stack_segment",
+    "general_protection",
+    "alignment_check",
+];
+
+/// Names that the plugin itself gives: tcg-plugin/plugin.h.
+const OWN: [&str; 3] = ["program", "unknown", "resumed thread"];
+
+/// The functions of a kernel.
+#[derive(Debug, Clone)]
+pub struct Symbols {
+    functions: Vec<(u64, usize, Role)>,
+    names: Vec<String>,
+}
+
+impl Symbols {
+    /// Those of an image with a symbol table; none where it has none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of_image(image: &Path, arch: Arch) -> Result<Option<Self>, Error> {
+        let bytes = std::fs::read(image).map_err(Error::file("read", image))?;
+        let symbols = Elf::parse(&bytes).map(|elf| elf.functions()).unwrap_or_default();
+        Ok(Self::new(symbols, arch))
+    }
+
+    /// Those of lines as in /proc/kallsyms; none where there are none, or where addresses are hidden.
+    #[must_use]
+    pub fn of_list(text: &str, arch: Arch) -> Option<Self> {
+        let symbol = |line: &str| {
+            let mut words = line.split_whitespace();
+            let address = u64::from_str_radix(words.next()?, 16).ok()?;
+            words.next().filter(|kind| matches!(*kind, "t" | "T" | "w" | "W"))?;
+            Some((address, words.next()?.to_owned()))
+        };
+        Self::new(text.lines().filter_map(symbol).collect(), arch)
+    }
+
+    fn new(symbols: Vec<Symbol>, arch: Arch) -> Option<Self> {
+        let least = match arch {
+            Arch::X86_64 => 0xffff_ffff_8000_0000,
+            Arch::PowerPc => 0xc000_0000,
+        };
+        // One name for an address: one that has a role, else the one that reads best.
+        let mut best: BTreeMap<u64, (Role, bool, String)> = BTreeMap::new();
+        for (address, name) in symbols {
+            if address < least || is_marker(&name) {
+                continue;
+            }
+            let this = (role(&name, arch), name.starts_with('_'), name);
+            match best.entry(address) {
+                std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(this)),
+                std::collections::btree_map::Entry::Occupied(mut place) => {
+                    if this < *place.get() {
+                        place.insert(this);
+                    }
+                }
+            }
+        }
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        let mut names = OWN.map(str::to_owned).to_vec();
+        let functions = best.into_iter().map(|(address, (role, _, name))| {
+            let name = readable(&name);
+            let number = *numbers.entry(name.to_owned()).or_insert_with(|| {
+                names.push(name.to_owned());
+                names.len() - 1
+            });
+            (address, number, role)
+        });
+        let functions: Vec<_> = functions.collect();
+        (!functions.is_empty()).then_some(Self { functions, names })
+    }
+
+    /// The list that the plugin reads: address, number of the name, role.
+    #[must_use]
+    pub fn list(&self) -> String {
+        let mut text = String::new();
+        for (address, number, role) in &self.functions {
+            let role = match role {
+                Role::Entry => 'e',
+                Role::Fault => 'd',
+                Role::PageFault => 'p',
+                Role::Stubs => 'v',
+                Role::Forked => 'f',
+                Role::Switch => 's',
+                Role::Function => '.',
+            };
+            let _ = writeln!(text, "{address:x} {number} {role}");
+        }
+        text
+    }
+
+    /// The names by number.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// True if a symbol is where a section begins or ends, or the padding before a function.
+fn is_marker(name: &str) -> bool {
+    let bounds = ["text_start", "text_end"].iter().any(|word| name.contains(word));
+    name.starts_with('.')
+        || name.starts_with("__pfx_")
+        || name.starts_with('_') && (bounds || name.ends_with("text"))
+}
+
+/// A function's name without what the compiler has added to a part or a copy of it.
+fn readable(name: &str) -> &str {
+    if name.starts_with("entry_SYSCALL_64_") {
+        return "entry_SYSCALL_64";
+    }
+    name.find('.').filter(|at| *at > 0).map_or(name, |at| &name[..at])
+}
+
+fn role(name: &str, arch: Arch) -> Role {
+    match (name, arch) {
+        ("__switch_to_asm", Arch::X86_64) | ("_switch", Arch::PowerPc) => Role::Switch,
+        ("ret_from_fork" | "ret_from_fork_asm", _)
+        | ("ret_from_kernel_thread" | "ret_from_kernel_user_thread", Arch::PowerPc) => Role::Forked,
+        ("irq_entries_start" | "spurious_entries_start", Arch::X86_64) => Role::Stubs,
+        ("asm_exc_page_fault", Arch::X86_64) => Role::PageFault,
+        ("entry_SYSCALL_64" | "asm_common_interrupt" | "asm_spurious_interrupt", Arch::X86_64) => Role::Entry,
+        (name, Arch::X86_64) if name.starts_with("asm_sysvec_") => Role::Entry,
+        (name, Arch::X86_64) => match name.strip_prefix("asm_exc_") {
+            Some(name) if FAULTS_X86.contains(&name) => Role::Fault,
+            Some(_) => Role::Entry,
+            None => Role::Function,
+        },
+        (name, Arch::PowerPc) if FAULTS_POWERPC.contains(&name) => Role::Fault,
+        (name, Arch::PowerPc) if ENTRIES_POWERPC.contains(&name) => Role::Entry,
+        _ => Role::Function,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(text: &str, arch: Arch) -> Vec<(u64, String, char)> {
+        let symbols = Symbols::of_list(text, arch).unwrap();
+        let one = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let name = symbols.names()[words[1].parse::<usize>().unwrap()].clone();
+            (u64::from_str_radix(words[0], 16).unwrap() & 0xffff, name, words[2].chars().next().unwrap())
+        };
+        symbols.list().lines().map(one).collect()
+    }
+
+    #[test]
+    fn an_address_has_the_name_that_a_reader_knows() {
+        let text = "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000000 T startup_64\n\
+                    ffffffff81000100 t __pfx_do_it\nffffffff81000110 t do_it.isra.0\nffffffff81000110 T __do_it\n\
+                    ffffffff81000200 t do_it.cold\nffffffff81000300 d data\n0000000000000000 A fixed_percpu_data\n";
+        let name = |at, name: &str| (at, name.to_owned(), '.');
+        assert_eq!(
+            listed(text, Arch::X86_64),
+            [name(0, "startup_64"), name(0x110, "do_it"), name(0x200, "do_it")]
+        );
+    }
+
+    #[test]
+    fn ways_into_the_kernel_are_known_beside_other_names() {
+        let text = "ffffffff81800000 T __entry_text_start\nffffffff81800000 T entry_SYSCALL_64\n\
+                    ffffffff81800012 T entry_SYSCALL_64_after_hwframe\nffffffff81800200 t asm_sysvec_apic_timer_interrupt\n\
+                    ffffffff81800300 T __switch_to_asm\nffffffff81800400 T ret_from_fork_asm\n\
+                    ffffffff81800500 t irq_entries_start\n";
+        let roles: Vec<(String, char)> =
+            listed(text, Arch::X86_64).into_iter().map(|(_, name, role)| (name, role)).collect();
+        let role = |name: &str, role| (name.to_owned(), role);
+        assert_eq!(
+            roles,
+            [
+                role("entry_SYSCALL_64", 'e'),
+                role("entry_SYSCALL_64", '.'),
+                role("asm_sysvec_apic_timer_interrupt", 'e'),
+                role("__switch_to_asm", 's'),
+                role("ret_from_fork_asm", 'f'),
+                role("irq_entries_start", 'v')
+            ]
+        );
+        assert_eq!(listed("c0001000 t Decrementer\n", Arch::PowerPc)[0].2, 'e');
+    }
+
+    #[test]
+    fn hidden_addresses_are_no_list() {
+        assert!(Symbols::of_list("0000000000000000 T _text\n", Arch::X86_64).is_none());
+        assert!(Symbols::of_list("", Arch::PowerPc).is_none());
+        assert!(Symbols::of_image(&std::env::current_exe().unwrap(), Arch::X86_64).unwrap().is_none());
+    }
+}

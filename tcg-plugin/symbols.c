@@ -1,0 +1,77 @@
+/* The kernel's functions: a file with a line each, in order of addresses: ADDRESS (hexadecimal), NUMBER of its name, and what it is:
+ * . a function, e a way into the kernel, d that of a fault by what an instruction does, p that of a fault by that or by fetching it, v stubs
+ * that lead to one, f where a new thread begins, s what switches stacks. */
+#include "plugin.h"
+#include <stdlib.h>
+
+struct symbol { uint64_t address; uint32_t name; uint8_t flags; };
+static struct symbol *symbols;
+static size_t count;
+static uint32_t most;
+
+int read_symbols(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	size_t room = 0;
+	unsigned long long address;
+	unsigned name;
+	char what;
+	uint8_t flags;
+	if (!file)
+		return -1;
+	most = FIRST_NAME;
+	while (fscanf(file, "%llx %u %c", &address, &name, &what) == 3) {
+		switch (what) {
+		case 'e': flags = ENTRY; break;
+		case 'd': flags = ENTRY | FAULT; break;
+		case 'p': flags = ENTRY | PAGE_FAULT; break;
+		case 'v': flags = ENTRY | STUBS; break;
+		case 'f': flags = FORKED; break;
+		case 's': flags = SWITCH; break;
+		default: flags = 0;
+		}
+		if (count == room) {
+			struct symbol *more = realloc(symbols, (room = room ? room * 2 : 4096) * sizeof *symbols);
+			if (!more)
+				return -1;
+			symbols = more;
+		}
+		symbols[count++] = (struct symbol){ address, name, flags };
+		if (name >= most)
+			most = name + 1;
+	}
+	fclose(file);
+	return count ? 0 : -1;
+}
+
+uint32_t names(void)
+{
+	return most;
+}
+
+/* Fills in the function of an instruction, and what that makes it. */
+void identify(struct insn *insn)
+{
+	size_t low = 0, high = count;
+	if (insn->pc < (is_ppc ? 0xc0000000 : 0xffff800000000000)) {
+		insn->name = USER;
+		return;
+	}
+	insn->flags = KERNEL;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (symbols[middle].address <= insn->pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low) {
+		insn->name = UNKNOWN;
+		return;
+	}
+	insn->name = symbols[low - 1].name;
+	/* Of these it does not matter which instruction it is. */
+	insn->flags |= symbols[low - 1].flags & (symbols[low - 1].flags & STUBS ? ENTRY | STUBS : SWITCH);
+	if (symbols[low - 1].address == insn->pc)
+		insn->flags |= FIRST | symbols[low - 1].flags;
+}

@@ -1,0 +1,302 @@
+/* The call tree. Each thread has a stack of frames of its own, kept by calls and returns; threads are told apart by the stack that the
+ * kernel's switch function leaves and takes. A way into the kernel (a system call, an interrupt, a fault) begins at the root of the tree,
+ * also where it interrupts the kernel: what it takes is no part of what it interrupts. */
+#include "plugin.h"
+#include "visits.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH 256
+
+struct node { uint32_t name, parent, child, sibling; uint64_t own, calls; struct misses misses; };
+/* `previous` and `next_pc` are of what a way into the kernel interrupts: there it goes on. */
+struct frame { uint32_t node, visit; uint64_t back; const struct insn *previous; uint64_t next_pc; };
+struct thread { uint64_t stack; uint32_t depth; struct frame frames[DEPTH]; struct thread *next; };
+
+static struct node *nodes;
+static uint32_t node_count, node_room;
+static struct thread *threads, *current;
+static uint32_t here;                   /* the innermost visit of this thread */
+static const struct insn *previous;
+static uint64_t next_pc, first_access, last_access, lost;
+
+static uint32_t child_of(uint32_t parent, uint32_t name)
+{
+	uint32_t at;
+	for (at = nodes[parent].child; at; at = nodes[at].sibling)
+		if (nodes[at].name == name)
+			return at;
+	if (node_count == node_room) {
+		struct node *more = zeroed(node_room *= 2, sizeof *more);
+		memcpy(more, nodes, node_count * sizeof *more);
+		free(nodes);
+		nodes = more;
+	}
+	at = node_count++;
+	nodes[at] = (struct node){ .name = name, .parent = parent, .sibling = nodes[parent].child };
+	nodes[parent].child = at;
+	return at;
+}
+
+void start_tree(void)
+{
+	node_room = 4096;
+	nodes = zeroed(node_room, sizeof *nodes);
+	node_count = 1;
+	current = threads = zeroed(1, sizeof *current);
+}
+
+/* ---- frames ---- */
+
+static void find_visit(void)
+{
+	uint32_t depth = current->depth;
+	while (depth && !current->frames[depth - 1].visit)
+		depth--;
+	here = depth ? current->frames[depth - 1].visit : 0;
+}
+
+static void push(uint32_t name, uint64_t back, uint32_t visit)
+{
+	uint32_t parent = visit || !current->depth ? 0 : current->frames[current->depth - 1].node;
+	if (current->depth == DEPTH) {
+		lost++;
+		if (visit)
+			close_visit(visit);
+		return;
+	}
+	current->frames[current->depth] = (struct frame){ child_of(parent, name), visit, back, previous, next_pc };
+	nodes[current->frames[current->depth].node].calls += is_counting;
+	current->depth++;
+	if (visit)
+		here = visit;
+}
+
+static void pop_to(uint32_t depth)
+{
+	while (current->depth > depth) {
+		uint32_t visit = current->frames[--current->depth].visit;
+		if (visit)
+			close_visit(visit);
+	}
+	find_visit();
+}
+
+/* Goes on in another function without a call: at the end of one, or into the next. */
+static void replace(const struct insn *insn)
+{
+	struct frame *frame = &current->frames[current->depth - 1];
+	if (frame->visit) {
+		push(insn->name, 0, 0);
+		return;
+	}
+	frame->node = child_of(current->depth > 1 ? nodes[frame->node].parent : 0, insn->name);
+	nodes[frame->node].calls += is_counting && insn->flags & FIRST;
+}
+
+static void returned(uint64_t pc)
+{
+	uint32_t depth = current->depth;
+	while (depth && current->frames[depth - 1].back != pc)
+		depth--;
+	if (depth)
+		pop_to(depth - 1);
+}
+
+static void returned_from_interrupt(void)
+{
+	uint32_t depth = current->depth;
+	while (depth && !is_nested(current->frames[depth - 1].visit))
+		depth--;
+	if (depth > 1) {
+		previous = current->frames[depth - 1].previous;
+		next_pc = current->frames[depth - 1].next_pc;
+		pop_to(depth - 1);
+	}
+}
+
+/* ---- threads ---- */
+
+static struct thread *thread_on(uint64_t stack)
+{
+	struct thread *thread;
+	for (thread = threads; thread; thread = thread->next)
+		if (thread->stack == stack)
+			return thread;
+	thread = zeroed(1, sizeof *thread);
+	*thread = (struct thread){ .stack = stack, .next = threads };
+	return threads = thread;
+}
+
+void stack_accessed(uint64_t address)
+{
+	if (!first_access)
+		first_access = address;
+	last_access = address;
+}
+
+/* The switch function saves on the stack that it leaves first, and restores from the one that it takes last. */
+static void switch_stack(void)
+{
+	int shift = is_ppc ? 13 : 14;   /* THREAD_SIZE */
+	uint64_t from = first_access >> shift, to = last_access >> shift;
+	first_access = last_access = 0;
+	if (from == to)
+		return;
+	if (current->stack != from) {
+		/* The first of all, or one whose stack another had before. */
+		thread_on(from)->stack = 0;
+		current->stack = from;
+	}
+	current = thread_on(to);
+	if (!current->depth)
+		push(RESUMED, 0, open_visit(RESUMED, false));
+	find_visit();
+}
+
+/* ---- an instruction ---- */
+
+/* True if a way into the kernel is taken, and not gone on to: from its stubs, or from the first lines of another, where no interrupt comes. */
+static bool is_entered(const struct insn *insn)
+{
+	bool goes_on = previous && (previous->flags & ENTRY || (previous->kind == JUMP && here && previous->name == visit_name(here)));
+	return insn->flags & ENTRY && insn->pc != next_pc && !goes_on;
+}
+
+/* Where the flow of control has moved to. */
+static void moved(const struct insn *insn)
+{
+	if (!(insn->flags & KERNEL)) {
+		pop_to(0);
+		return;
+	}
+	/* The next interrupt may come at once: then it has interrupted what this one returned to. */
+	if (previous && previous->kind == INTERRUPT_RETURN && insn->pc != next_pc) {
+		if (is_nested(here))
+			returned_from_interrupt();
+		else if (insn->flags & ENTRY)
+			pop_to(0);
+	}
+	if (insn->pc == next_pc && current->depth && nodes[current->frames[current->depth - 1].node].name == insn->name)
+		return;
+	if (insn->flags & FORKED && (!previous || previous->kind != CALL)) {
+		pop_to(0);
+		push(insn->name, 0, open_visit(insn->name, false));
+		return;
+	}
+	if (!previous || !(previous->flags & KERNEL) || !current->depth) {
+		pop_to(0);
+		push(insn->name, 0, open_visit(insn->name, false));
+		return;
+	}
+	if (is_entered(insn)) {
+		push(insn->name, 0, open_visit(insn->name, true));
+		return;
+	}
+	if (insn->pc != next_pc) {
+		switch (previous->kind) {
+		case CALL: push(insn->name, next_pc, 0); return;
+		case RETURN: returned(insn->pc); break;
+		}
+	}
+	if (!current->depth)
+		push(insn->name, 0, open_visit(insn->name, false));
+	else if (nodes[current->frames[current->depth - 1].node].name != insn->name)
+		replace(insn);
+}
+
+static void count(const struct insn *insn, int by)
+{
+	if (!(insn->flags & KERNEL) || !current->depth) {
+		nodes[0].own += (uint64_t)by;
+		return;
+	}
+	nodes[current->frames[current->depth - 1].node].own += (uint64_t)by;
+	if (here)
+		count_visit(here, insn->name, by);
+}
+
+/* The instruction before a fault was announced, but will be carried out later, if at all. That of a page fault was carried out if what
+ * could not be fetched came after it, behind a jump or on another page: that is seen when the fault returns. */
+static bool is_certain(const struct insn *insn)
+{
+	return insn->flags & FAULT || (previous->kind == PLAIN && next_pc & 0xfff);
+}
+
+/* The instruction that an interrupt returns to, where it is the one before it once more. */
+static const struct insn *repeated(const struct frame *frame, const struct insn *insn)
+{
+	bool is_again = may_repeat(frame->visit) && frame->previous && frame->previous->pc == insn->pc;
+	return is_again ? frame->previous : NULL;
+}
+
+static unsigned taken_back(const struct insn *insn)
+{
+	bool is_fault = previous && insn->flags & (FAULT | PAGE_FAULT) && is_entered(insn);
+	const struct insn *again = NULL;
+	if (is_fault && is_certain(insn))
+		again = previous;
+	else if (!(insn->flags & KERNEL) && current->depth)
+		again = repeated(&current->frames[0], insn);
+	if (!again || !is_counting)
+		return 0;
+	count(again, -1);
+	return 1;
+}
+
+unsigned step(const struct insn *insn)
+{
+	bool repeats = previous && insn->flags & PAGE_FAULT && is_entered(insn) && !is_certain(insn);
+	unsigned takes_back = taken_back(insn);
+	if (!previous || insn->pc != next_pc || insn->name != previous->name) {
+		if ((insn->flags & (SWITCH | FIRST)) == (SWITCH | FIRST))
+			first_access = 0;
+		if (previous && previous->flags & SWITCH && !(insn->flags & SWITCH) && first_access)
+			switch_stack();
+		moved(insn);
+	}
+	if (repeats)
+		set_may_repeat(here);
+	previous = insn;
+	next_pc = insn->pc + insn->size;
+	if (is_counting)
+		count(insn, 1);
+	return takes_back;
+}
+
+uint32_t open_entry(void)
+{
+	return here ? visit_name(here) : USER;
+}
+
+struct misses *misses_here(void)
+{
+	bool in_kernel = previous && previous->flags & KERNEL && current->depth;
+	return &nodes[in_kernel ? current->frames[current->depth - 1].node : 0].misses;
+}
+
+/* ---- results ---- */
+
+/* Forgets what was counted; who called whom goes on. */
+void clear_tree(void)
+{
+	uint32_t at;
+	for (at = 0; at < node_count; at++) {
+		nodes[at].own = nodes[at].calls = 0;
+		nodes[at].misses = (struct misses){ 0, 0 };
+	}
+	clear_visits();
+	lost = 0;
+}
+
+/* node: NUMBER, PARENT, NAME, OWN, CALLS, MISSES of instructions and of data. */
+void write_tree(FILE *out)
+{
+	uint32_t at;
+	for (at = 0; at < node_count; at++)
+		fprintf(out, "node\t%u\t%u\t%u\t%llu\t%llu\t%llu\t%llu\n", at, nodes[at].parent, nodes[at].name,
+		        (unsigned long long)nodes[at].own, (unsigned long long)nodes[at].calls,
+		        (unsigned long long)nodes[at].misses.instruction, (unsigned long long)nodes[at].misses.data);
+	write_visits(out);
+	fprintf(out, "lost\t%llu\n", (unsigned long long)(lost + visits_lost()));
+}
