@@ -117,7 +117,7 @@ extern volatile int agent_opaque;
 #endif
 
 /* Instructions that do nothing, for whoever counts those that are executed: a stream is prepared, what is timed begins, it has
- * ended. crates/tickmark-lab/src/explain/plugin.c looks for them. */
+ * ended. tcg-plugin/decode.c knows them. */
 #if defined(__GNUC__) && defined(__x86_64__)
 #define MARK(nop, register) __asm__ volatile("nopl 0x746d6b0" nop "(%%rax)" ::: "memory")
 #elif defined(__GNUC__) && defined(__powerpc__)

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a line: who put it out, and in which visit it was touched last. */
-struct line { uint64_t number; uint32_t evictor; uint32_t entry; struct line *next; };
+/* A line, and the way into the kernel that has put it out. */
+struct line { uint64_t number; uint32_t evictor; struct line *next; };
 struct cache {
 	unsigned sets, ways, shift;
 	uint64_t *tags;                 /* number + 1, the one used last first; 0 is none */
 	struct line **lines;
-	uint64_t accesses[2];           /* by the program, by the kernel */
 	uint64_t *refills;              /* by name of the entry that put a line of the program out */
 };
 #define BUCKETS 65536
@@ -78,8 +77,6 @@ static bool access_line(struct cache *cache, uint64_t number, bool by_kernel)
 	}
 	memmove(set + 1, set, way * sizeof *set);
 	set[0] = tag;
-	if (is_counting)
-		cache->accesses[by_kernel]++;
 	return is_miss && is_counting;
 }
 
@@ -111,21 +108,18 @@ void clear_caches(void)
 	if (!is_on)
 		return;
 	for (which = 0; which < 2; which++) {
-		memset(caches[which].accesses, 0, sizeof caches[which].accesses);
 		memset(caches[which].refills, 0, names() * sizeof *caches[which].refills);
 	}
 }
 
-/* accesses: of instructions by the program and the kernel, of data by both. refill: NAME of the entry, lines of the program's
+/* caches: they were simulated. refill: NAME of the entry, lines of the program's
  * instructions and data that it put out and the program missed. */
 void write_caches(FILE *out)
 {
 	uint32_t name;
 	if (!is_on)
 		return;
-	fprintf(out, "accesses\t%llu\t%llu\t%llu\t%llu\n", (unsigned long long)caches[0].accesses[0],
-	        (unsigned long long)caches[0].accesses[1], (unsigned long long)caches[1].accesses[0],
-	        (unsigned long long)caches[1].accesses[1]);
+	fputs("caches\n", out);
 	for (name = 1; name < names(); name++)
 		if (caches[0].refills[name] || caches[1].refills[name])
 			fprintf(out, "refill\t%u\t%llu\t%llu\n", name, (unsigned long long)caches[0].refills[name],

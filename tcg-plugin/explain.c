@@ -1,7 +1,7 @@
 /* A TCG plugin of QEMU: the instructions of a guest between marks, by function of its kernel.
  *
  *   gcc -O2 -shared -fPIC -fvisibility=hidden -o explain.so *.c
- *   qemu-system-... -plugin explain.so,symbols=FILE,out=FILE[,cache=ISIZE:IWAYS:DSIZE:DWAYS:LINE]
+ *   qemu-system-... -plugin explain.so,symbols=FILE,out=FILE[,stack=SHIFT][,cache=ISIZE:IWAYS:DSIZE:DWAYS:LINE]
  *
  * Nothing is counted before the first mark of a stream: until then the guest runs nearly as fast as without. What each file does is said
  * at its beginning; what is written, beside the functions that write it. */
@@ -13,6 +13,7 @@ EXPORT int qemu_plugin_version = QEMU_API;
 
 #define BUCKETS (1u << 16)
 bool is_ppc, is_counting;
+unsigned stack_shift;
 static bool is_watching;                /* since the first mark of a stream */
 static struct insn *known[BUCKETS];
 static qemu_plugin_id_t self;
@@ -78,8 +79,11 @@ static void end_stream(void)
 {
 	size_t at;
 	end_window();
-	if (!window_count)
+	if (!window_count) {
+		clear_tree();
+		clear_caches();
 		return;
+	}
 	fputs("windows", out);
 	for (at = 0; at < window_count; at++)
 		fprintf(out, "\t%llu", (unsigned long long)windows[at]);
@@ -190,6 +194,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	int at;
 	self = id;
 	is_ppc = !strncmp(info->target_name, "ppc", 3);
+	stack_shift = is_ppc ? 13 : 14;
 	for (at = 0; at < count; at++) {
 		char *value = strchr(arguments[at], '=');
 		if (!value)
@@ -199,6 +204,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			symbols = value;
 		else if (!strcmp(arguments[at], "out"))
 			path = value;
+		else if (!strcmp(arguments[at], "stack"))
+			stack_shift = (unsigned)strtoul(value, NULL, 10);
 		else if (!strcmp(arguments[at], "cache"))
 			model = value;
 		else

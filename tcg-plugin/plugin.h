@@ -23,6 +23,7 @@ struct insn {
 enum { USER, UNKNOWN, RESUMED, FIRST_NAME };
 
 extern bool is_ppc;
+extern unsigned stack_shift;    /* of the size of a thread's stack in the kernel */
 extern bool is_counting;        /* between MARK_BEGIN and MARK_END */
 
 /* decode.c: what an instruction is, by its bytes. */

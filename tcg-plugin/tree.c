@@ -117,12 +117,24 @@ static void returned_from_interrupt(void)
 
 /* ---- threads ---- */
 
-static struct thread *thread_on(uint64_t stack)
+static struct thread *find_thread(uint64_t stack)
 {
 	struct thread *thread;
-	for (thread = threads; thread; thread = thread->next)
-		if (thread->stack == stack)
-			return thread;
+	for (thread = threads; thread && thread->stack != stack; thread = thread->next)
+		;
+	return thread;
+}
+
+static struct thread *thread_on(uint64_t stack)
+{
+	struct thread *thread = find_thread(stack);
+	if (thread)
+		return thread;
+	thread = find_thread(0);
+	if (thread) {
+		thread->stack = stack;
+		return thread;
+	}
 	thread = zeroed(1, sizeof *thread);
 	*thread = (struct thread){ .stack = stack, .next = threads };
 	return threads = thread;
@@ -138,14 +150,19 @@ void stack_accessed(uint64_t address)
 /* The switch function saves on the stack that it leaves first, and restores from the one that it takes last. */
 static void switch_stack(void)
 {
-	int shift = is_ppc ? 13 : 14;   /* THREAD_SIZE */
-	uint64_t from = first_access >> shift, to = last_access >> shift;
+	uint64_t from = first_access >> stack_shift, to = last_access >> stack_shift;
 	first_access = last_access = 0;
 	if (from == to)
 		return;
 	if (current->stack != from) {
-		/* The first of all, or one whose stack another had before. */
-		thread_on(from)->stack = 0;
+		/* The first of all, or one on the stack of another that has ended. */
+		struct thread *ended = find_thread(from), *running = current;
+		if (ended) {
+			current = ended;
+			pop_to(0);
+			ended->stack = 0;
+			current = running;
+		}
 		current->stack = from;
 	}
 	current = thread_on(to);
@@ -195,7 +212,11 @@ static void moved(const struct insn *insn)
 	}
 	if (insn->pc != next_pc) {
 		switch (previous->kind) {
-		case CALL: push(insn->name, next_pc, 0); return;
+		case CALL:
+			/* Into its own middle: fills the buffer of returns, or goes on by a return (retpolines). */
+			if (insn->flags & FIRST || insn->name != previous->name)
+				push(insn->name, next_pc, 0);
+			return;
 		case RETURN: returned(insn->pc); break;
 		}
 	}
@@ -218,9 +239,11 @@ static void count(const struct insn *insn, int by)
 
 /* The instruction before a fault was announced, but will be carried out later, if at all. That of a page fault was carried out if what
  * could not be fetched came after it, behind a jump or on another page: that is seen when the fault returns. */
+#define LONGEST 15       /* bytes of an instruction */
 static bool is_certain(const struct insn *insn)
 {
-	return insn->flags & FAULT || (previous->kind == PLAIN && next_pc & 0xfff);
+	uint64_t in_page = next_pc & 0xfff;
+	return insn->flags & FAULT || (previous->kind == PLAIN && in_page && in_page <= 0x1000 - LONGEST);
 }
 
 /* The instruction that an interrupt returns to, where it is the one before it once more. */

@@ -115,7 +115,7 @@ bool may_repeat(uint32_t at)
 
 void set_may_repeat(uint32_t at)
 {
-	visits[at].may_repeat = at;
+	visits[at].may_repeat = true;
 }
 
 uint32_t visit_name(uint32_t at)

@@ -5,7 +5,7 @@ mod calls;
 mod difference;
 
 pub use agreement::Agreement;
-pub use calls::{Caches, Calls, parse};
+pub use calls::{Calls, parse};
 pub use difference::{Change, difference};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +14,15 @@ use tickmark_wire::{Batches, Observations, Part};
 
 /// Ways into the kernel that an operation does not take by itself: interrupts (arch/x86/include/asm/idtentry.h,
 /// arch/powerpc/kernel/head_85xx.S).
-const INTERRUPTS: [&str; 9] = [
+const INTERRUPTS: [&str; 13] = [
     "asm_common_interrupt",
     "asm_spurious_interrupt",
     "irq_entries_start",
     "asm_exc_nmi",
+    "asm_exc_machine_check",
+    "CriticalInput",
+    "MachineCheck",
+    "PerformanceMonitor",
     "Decrementer",
     "ExternalInput",
     "Doorbell",
@@ -28,8 +32,9 @@ const INTERRUPTS: [&str; 9] = [
 /// And those of x86-64's local APIC.
 const VECTORS: &str = "asm_sysvec_";
 
-/// Threads that had slept before anything was counted: mostly the kernel's own (tickmark-lab's symbols.rs).
-pub const RESUMED: &str = "resumed thread";
+/// Threads that had slept when the counting began, until they return to their programs; those of the kernel never do (tickmark-lab's
+/// symbols.rs).
+const RESUMED: &str = "resumed thread";
 
 /// A function: of an operation, or of an interrupt.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +77,9 @@ pub struct InterruptKind {
     pub count: u64,
     /// True if they came while the kernel ran.
     pub is_nested: bool,
-    /// By how much its functions differ from those of the most frequent kind: the largest difference first.
+    /// True if the others that came from the same place are compared with it: the most frequent one.
+    pub is_usual: bool,
+    /// By how much its functions differ from those of that one: the largest difference first.
     pub differs_by: Vec<(String, f64)>,
 }
 
@@ -96,8 +103,11 @@ pub struct Explanation {
     pub functions: Vec<Function>,
     /// What came between.
     pub interrupts: Vec<Interrupt>,
-    /// Parts that the metric's figure takes off or adds: they are not explained.
-    pub other_parts: usize,
+    /// Functions of threads that had slept when the counting began, those of the kernel first of all, all together: neither the
+    /// operation's nor an interrupt's.
+    pub resumed: Vec<Function>,
+    /// What the metric's figure takes off or adds: it is measured in streams of their own, and not explained.
+    pub other_parts: Vec<Part>,
     /// How well the counts agree with the guest's clock.
     pub agreement: Agreement,
     /// The whole tree.
@@ -105,7 +115,7 @@ pub struct Explanation {
 }
 
 fn is_interrupt(name: &str) -> bool {
-    name.starts_with(VECTORS) || INTERRUPTS.contains(&name) || name == RESUMED
+    name.starts_with(VECTORS) || INTERRUPTS.contains(&name)
 }
 
 /// Explains a recording with one run by the counts of its boot.
@@ -128,9 +138,12 @@ pub fn explain(recording: &Recording, counts: &str, names: &[String]) -> Result<
         })
         .collect();
     let mut counted = parse(counts, names)?;
-    if streams.is_empty() || streams.len() != observed.len() || counted.len() != streams.len() {
+    if streams.is_empty() || streams.len() != observed.len() {
+        return Err(format!("{metric} is measured in no batches: it cannot be explained"));
+    }
+    if counted.len() != streams.len() {
         return Err(format!(
-            "{metric} is no operation in batches: {} streams were counted, and {} measured; take a probe of one operation, or agent c (--agent c)",
+            "{} streams of {metric} were counted, and {} measured: this agent measures it without marks; take the other one (--agent)",
             counted.len(),
             streams.len()
         ));
@@ -143,7 +156,8 @@ pub fn explain(recording: &Recording, counts: &str, names: &[String]) -> Result<
     let (_, batches) = streams[whole];
     let operations = batches.iterations.get() * batches.elapsed.len() as u64;
     let calls = counted.swap_remove(whole);
-    Ok(of_calls(metric, operations, calls, agreements[whole].clone(), streams.len() - 1))
+    let others = streams.iter().map(|(part, _)| *part).filter(|part| *part != Part::Whole).collect();
+    Ok(of_calls(metric, operations, calls, agreements[whole].clone(), others))
 }
 
 /// The share by which the clock that stamped may run beside the count of instructions: none where it is the counter itself; where a PC's
@@ -157,18 +171,24 @@ fn drift(recording: &Recording) -> f64 {
 /// See [`drift`].
 const DRIFT: f64 = 40e-6;
 
+/// Instructions of functions together; none have no sign.
+fn own(functions: &[Function]) -> f64 {
+    functions.iter().fold(0.0, |sum, function| sum + function.own)
+}
+
 fn of_calls(
     metric: String,
     operations: u64,
     calls: Calls,
     agreement: Agreement,
-    others: usize,
+    others: Vec<Part>,
 ) -> Explanation {
     let each = operations.max(1) as f64;
-    let functions = functions(&calls, each, |root| !is_interrupt(root));
-    let names: BTreeSet<&str> =
-        calls.entries.iter().map(|entry| entry.name.as_str()).filter(|name| is_interrupt(name)).collect();
-    let mut interrupts: Vec<Interrupt> = names.into_iter().map(|name| interrupt(&calls, name)).collect();
+    let functions = functions(&calls, each, |root| !is_interrupt(root) && root != RESUMED);
+    let resumed = self::functions(&calls, 1.0, |root| root == RESUMED);
+    let by_entry = calls.by_entry();
+    let names = by_entry.keys().filter(|name| is_interrupt(name));
+    let mut interrupts: Vec<Interrupt> = names.map(|name| interrupt(&calls, name)).collect();
     interrupts.sort_by(|a, b| (b.mean * b.count as f64).total_cmp(&(a.mean * a.count as f64)));
     let program = calls.nodes.first();
     Explanation {
@@ -176,9 +196,10 @@ fn of_calls(
         operations,
         program: program.map_or(0.0, |node| node.own as f64 / each),
         program_misses: program.map_or([0.0; 2], |node| node.misses.map(|misses| misses as f64 / each)),
-        kernel: functions.iter().map(|function| function.own).sum(),
+        kernel: own(&functions),
         functions,
         interrupts,
+        resumed,
         other_parts: others,
         agreement,
         calls,
@@ -206,8 +227,8 @@ fn functions(calls: &Calls, of: f64, wanted: impl Fn(&str) -> bool) -> Vec<Funct
             *sum += misses as f64 / of;
         }
         // Below itself it is counted there.
-        let mut above = std::iter::successors(Some(node.parent), |at| Some(calls.nodes[*at].parent));
-        if above.by_ref().take_while(|at| *at > 0).all(|at| calls.nodes[at].name != node.name) {
+        let above = std::iter::successors(Some(node.parent), |at| Some(calls.nodes[*at].parent));
+        if above.take_while(|at| *at > 0).all(|at| calls.nodes[at].name != node.name) {
             function.inclusive += sums[number] as f64 / of;
         }
     }
@@ -226,7 +247,8 @@ fn interrupt(calls: &Calls, name: &str) -> Interrupt {
         let of_one = |kind: &calls::Kind, name: &str| {
             kind.by_function.get(name).copied().unwrap_or(0) as f64 / kind.count.max(1) as f64
         };
-        let Some(usual) = entry.kinds.iter().max_by_key(|kind| kind.count) else { continue };
+        let told = entry.kinds.iter().filter(|kind| kind.instructions.is_some());
+        let Some(usual) = told.max_by_key(|kind| kind.count) else { continue };
         for kind in &entry.kinds {
             let names: BTreeSet<&String> = kind.by_function.keys().chain(usual.by_function.keys()).collect();
             let by = |name: &&String| of_one(kind, name) - of_one(usual, name);
@@ -236,16 +258,16 @@ fn interrupt(calls: &Calls, name: &str) -> Interrupt {
             differs_by.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
             differs_by.truncate(TOLD);
             let (instructions, count, is_nested) = (kind.instructions, kind.count, entry.is_nested);
-            kinds.push(InterruptKind { instructions, count, is_nested, differs_by });
+            let is_usual = std::ptr::eq(kind, usual);
+            kinds.push(InterruptKind { instructions, count, is_nested, is_usual, differs_by });
         }
     }
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
-    let refills =
-        calls.caches.as_ref().and_then(|caches| caches.refills.get(name)).copied().unwrap_or_default();
+    let refills = calls.refills.as_ref().and_then(|all| all.get(name)).copied().unwrap_or_default();
     Interrupt {
         name: name.to_owned(),
         count,
-        mean: functions.iter().map(|function| function.own).sum(),
+        mean: own(&functions),
         functions,
         kinds,
         refills: refills.map(|lines| lines as f64 / each),

@@ -38,7 +38,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Of the tree that this folder is in; copies are made in `scratch`, which is the caller's to remove.
+    /// Of the tree that this folder is in; copies are made in `scratch`, which is the caller's to remove, or found there.
     ///
     /// # Errors
     /// There is no git, or no tree of its.
@@ -49,7 +49,9 @@ impl Tree {
         let own = git(folder, &["rev-parse", "--absolute-git-dir"]).map_err(none)?;
         let copy = scratch.join("tree");
         let to = copy.to_string_lossy();
-        git(scratch, &["clone", "--quiet", "--shared", "--no-checkout", "--", own.trim(), &to])?;
+        if !copy.exists() {
+            git(scratch, &["clone", "--quiet", "--shared", "--no-checkout", "--", own.trim(), &to])?;
+        }
         Ok(Self { tree: folder.to_owned(), copy, scratch: scratch.to_owned(), ready: BTreeSet::new() })
     }
 
@@ -83,6 +85,15 @@ impl Tree {
             Ok(lines.map(one).collect())
         };
         Ok([list(&["-1", &first])?, list(&["--first-parent", "--reverse", &between])?].concat())
+    }
+
+    /// The copy with the files of a commit: those that differ from the one before are written.
+    ///
+    /// # Errors
+    /// Git cannot.
+    pub fn check_out(&self, commit: &Commit) -> Result<&Path, Error> {
+        git(&self.copy, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
+        Ok(&self.copy)
     }
 
     /// A figure of a commit.

@@ -19,6 +19,8 @@ struct Loaded {
 
 /// The kind of a program header that names an interpreter, as dynamically linked programs have.
 const PT_INTERP: u64 = 3;
+/// The name of the end of a section with instructions, as the kernel's linker script has it.
+pub(crate) const END_OF_TEXT: &str = "_etext";
 /// The kind of a section that is a symbol table, and the flag of one with instructions.
 const SHT_SYMTAB: u64 = 2;
 const SHF_EXECINSTR: u64 = 4;
@@ -62,16 +64,17 @@ impl<'a> Elf<'a> {
         (0..count).map(one).collect()
     }
 
-    /// The addresses and names of what is in its executable sections; nothing where it has no symbol table.
+    /// The addresses and names of what is in its executable sections, and where these end; nothing where it has no symbol table.
     pub(crate) fn functions(&self) -> Vec<(u64, String)> {
-        self.symbol_tables().unwrap_or_default()
+        self.symbol_table().unwrap_or_default()
     }
 
-    fn symbol_tables(&self) -> Option<Vec<(u64, String)>> {
+    fn symbol_table(&self) -> Option<Vec<(u64, String)>> {
         // Offsets of the fields in the two classes, as above.
         let (first, size, count, word) = if self.wide { (40, 58, 60, 8) } else { (32, 46, 48, 4) };
         let (first, size, count) = (self.number(first, word)?, self.number(size, 2)?, self.number(count, 2)?);
-        let (flags, offset, length, link) = if self.wide { (8, 24, 32, 40) } else { (8, 16, 20, 24) };
+        let (flags, address, offset, length, link) =
+            if self.wide { (8, 16, 24, 32, 40) } else { (8, 12, 16, 20, 24) };
         let section = |number: u64, field: usize, bytes: usize| {
             let at = first.checked_add(number.checked_mul(size)?)?;
             self.number(usize::try_from(at).ok()?.checked_add(field)?, bytes)
@@ -79,7 +82,11 @@ impl<'a> Elf<'a> {
         let is_executable =
             |number: u64| section(number, flags, word).is_some_and(|flags| flags & SHF_EXECINSTR != 0);
         let mut symbols = Vec::new();
-        for table in (0..count).filter(|number| section(*number, 4, 4) == Some(SHT_SYMTAB)) {
+        for number in (0..count).filter(|number| is_executable(*number)) {
+            let end = section(number, address, word)?.checked_add(section(number, length, word)?)?;
+            symbols.push((end, END_OF_TEXT.to_owned()));
+        }
+        if let Some(table) = (0..count).find(|number| section(*number, 4, 4) == Some(SHT_SYMTAB)) {
             let (start, bytes) = (section(table, offset, word)?, section(table, length, word)?);
             let names = usize::try_from(section(section(table, link, 4)?, offset, word)?).ok()?;
             let (entry, info, owner, value) = if self.wide { (24, 4, 6, 8) } else { (16, 12, 14, 4) };

@@ -26,6 +26,23 @@ pub fn symbols(
     append: &str,
     stop: &dyn Fn() -> bool,
 ) -> Result<Symbols, Error> {
+    let symbols = names(cache, machine, image, append, stop)?;
+    if symbols.has_known_entries(machine.arch) {
+        return Ok(symbols);
+    }
+    Err(Error::Usage(format!(
+        "the ways into the kernel have other names in {} than since Linux 5.8: it cannot be explained",
+        image.display()
+    )))
+}
+
+fn names(
+    cache: &Cache,
+    machine: Machine,
+    image: &Path,
+    append: &str,
+    stop: &dyn Fn() -> bool,
+) -> Result<Symbols, Error> {
     if let Some(symbols) = Symbols::of_image(image, machine.arch)? {
         return Ok(symbols);
     }
@@ -53,7 +70,7 @@ pub fn symbols(
         folder: &work.join("boot"),
         plugin: None,
     };
-    let list = boot.run(stop)?.events;
+    let list = boot.run(stop).inspect_err(|_| drop(std::fs::remove_dir_all(&work)))?.events;
     let symbols = Symbols::of_list(&list, machine.arch).ok_or_else(|| {
         Error::Usage(format!(
             "{} has no names of functions: neither a symbol table nor /proc/kallsyms (CONFIG_KALLSYMS)",

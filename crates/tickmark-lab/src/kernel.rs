@@ -2,6 +2,7 @@
 
 use crate::Error;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// The architectures of the lab.
@@ -101,7 +102,8 @@ impl FromStr for Kernel {
             other => {
                 let other = other.unwrap_or_default();
                 if other.contains('/') {
-                    return Err(Error::Usage(format!("{text}: no such file")));
+                    let why = if Path::new(text).exists() { "is no regular file" } else { "no such file" };
+                    return Err(Error::Usage(format!("{text}: {why}")));
                 }
                 return Err(Error::Usage(format!(
                     "no kernels for {other:?} here; give x86_64 or powerpc, then settings as in x86_64:hz=1000:tick=idle"

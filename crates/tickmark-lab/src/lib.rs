@@ -16,6 +16,7 @@
 mod agent;
 mod boot;
 mod cache;
+mod commits;
 mod compiled;
 mod config;
 mod error;
@@ -35,6 +36,7 @@ mod tools;
 pub use agent::small_agent;
 pub use boot::{Boot, COUNTS, Guest};
 pub use cache::{Cache, digest};
+pub use commits::CommitBuilds;
 pub use error::Error;
 pub use image::{arch_of, is_for, is_static};
 pub use initramfs::Archive;

@@ -214,36 +214,15 @@ impl Maker<'_> {
         let _ = std::fs::remove_dir_all(&objects);
         std::fs::create_dir_all(&objects).map_err(Error::file("make", &objects))?;
         let what = kernel.to_string();
-        let make = |targets: &[&str]| {
-            let mut make = make(kernel.arch, &tree);
-            make.arg(format!("O={}", objects.display())).args(targets);
-            make.env("KBUILD_BUILD_TIMESTAMP", BUILT_AT).env("KBUILD_BUILD_VERSION", "1");
-            make.env("KBUILD_BUILD_USER", "tickmark").env("KBUILD_BUILD_HOST", "lab");
-            make
-        };
-        self.run(make(&["tinyconfig"]), &what, key, None)?;
-        let path = objects.join(".config");
-        let mut file =
-            std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
-        file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
-        self.run(make(&["olddefconfig"]), &what, key, None)?;
-        let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-        config::verify(kernel, &text)?;
         // "modules" makes the checksums of what modules may call.
-        let (targets, image) = match kernel.arch {
-            Arch::X86_64 => (&["bzImage", "modules"][..], "arch/x86/boot/bzImage"),
-            Arch::PowerPc => (&["vmlinux"][..], "vmlinux"),
-        };
-        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut compile = make(targets);
-        compile.arg(format!("-j{jobs}"));
-        self.run(compile, &what, key, Some(kernel))?;
+        let more = if kernel.arch == Arch::X86_64 { &["modules"][..] } else { &[] };
+        let image = self.compile(kernel, key, &tree, &objects, more)?;
         std::fs::create_dir_all(&out).map_err(Error::file("make", &out))?;
         let copy = |from: PathBuf, name: &str| {
             std::fs::copy(&from, out.join(name)).map(drop).map_err(Error::file("write", out.join(name)))
         };
-        copy(objects.join(image), "image")?;
-        copy(path, "config")?;
+        copy(image, "image")?;
+        copy(objects.join(".config"), "config")?;
         let sha256 = hash_file(&out.join("image"))?;
         let takes_modules = kernel.arch == Arch::X86_64;
         if takes_modules {
@@ -281,6 +260,42 @@ impl Maker<'_> {
             sha256,
             takes_modules,
         })
+    }
+
+    /// Configures a source tree and compiles its image, and `more`, in `objects`; of what is there already, only what has changed.
+    pub(crate) fn compile(
+        &mut self,
+        kernel: &Kernel,
+        key: &str,
+        tree: &Path,
+        objects: &Path,
+        more: &[&str],
+    ) -> Result<PathBuf, Error> {
+        let what = kernel.to_string();
+        let make = |targets: &[&str]| {
+            let mut make = make(kernel.arch, tree);
+            make.arg(format!("O={}", objects.display())).args(targets);
+            make.env("KBUILD_BUILD_TIMESTAMP", BUILT_AT).env("KBUILD_BUILD_VERSION", "1");
+            make.env("KBUILD_BUILD_USER", "tickmark").env("KBUILD_BUILD_HOST", "lab");
+            make
+        };
+        self.run(make(&["tinyconfig"]), &what, key, None)?;
+        let path = objects.join(".config");
+        let mut file =
+            std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
+        file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
+        self.run(make(&["olddefconfig"]), &what, key, None)?;
+        let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+        config::verify(kernel, &text)?;
+        let (target, image) = match kernel.arch {
+            Arch::X86_64 => ("bzImage", "arch/x86/boot/bzImage"),
+            Arch::PowerPc => ("vmlinux", "vmlinux"),
+        };
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut compile = make(&[&[target], more].concat());
+        compile.arg(format!("-j{jobs}"));
+        self.run(compile, &what, key, Some(kernel))?;
+        Ok(objects.join(image))
     }
 
     /// Runs a step of a build to its end; its output is kept in a log, which is told where it fails.

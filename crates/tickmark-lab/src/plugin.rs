@@ -35,8 +35,9 @@ impl Plugin {
     /// The options of QEMU with which it reads the functions' list and writes to a file.
     pub(crate) fn options(&self, symbols: &Path, counts: &Path) -> [String; 2] {
         let caches = self.caches.as_ref().map_or(String::new(), |model| format!(",cache={model}"));
+        let stack = self.symbols.stack_shift().map_or(String::new(), |shift| format!(",stack={shift}"));
         let (library, symbols, out) = (path(&self.library), path(symbols), path(counts));
-        ["-plugin".to_owned(), format!("{library},symbols={symbols},out={out}{caches}")]
+        ["-plugin".to_owned(), format!("file={library},symbols={symbols},out={out}{stack}{caches}")]
     }
 }
 
@@ -49,7 +50,7 @@ pub fn plugin(cache: &Cache, arch: Arch, stop: &dyn Fn() -> bool) -> Result<Path
     let api = interface(&qemu).ok_or_else(|| {
         let said = qemu.lines().next().unwrap_or_default();
         Error::Usage(format!(
-            "functions are counted by a plugin of QEMU 6.0 or later, and this one is {said:?}"
+            "functions are counted by a plugin of QEMU 6.1 or later, and this one is {said:?}"
         ))
     })?;
     let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).chain([format!("-DQEMU_API={api}")]);
@@ -66,12 +67,12 @@ pub fn plugin(cache: &Cache, arch: Arch, stop: &dyn Fn() -> bool) -> Result<Path
     recipe.file(cache, || tools::c_library(Arch::X86_64), stop)
 }
 
-/// The version of the plugins' interface that a QEMU takes (its include/qemu/qemu-plugin.h): 1 before 9.0, 2 in 9.0, 3 from 9.1 on.
+/// The version of the plugins' interface that a QEMU takes (its include/qemu/qemu-plugin.h): 1 from 6.0 on (arguments as they are given here from 6.1 on), 2 in 9.0, 3 from 9.1 on.
 fn interface(said: &str) -> Option<u8> {
     let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut parts = number.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
     match (parts.next()?, parts.next().unwrap_or(0)) {
-        (..6, _) => None,
+        (..6, _) | (6, 0) => None,
         (6..9, _) => Some(1),
         (9, 0) => Some(2),
         _ => Some(3),
@@ -87,6 +88,6 @@ mod tests {
         let of = |number: &str| interface(&format!("QEMU emulator version {number} (Debian 1:x)\nCopyright"));
         assert_eq!(of("7.2.22"), Some(1));
         assert_eq!([of("9.0.2"), of("9.1.0"), of("10.0.0-rc1")], [Some(2), Some(3), Some(3)]);
-        assert_eq!([of("5.2.0"), interface("busybox")], [None, None]);
+        assert_eq!([of("6.0.0"), of("5.2.0"), interface("busybox")], [None; 3]);
     }
 }

@@ -1,7 +1,7 @@
 //! The functions of a kernel: from the symbol table of its image, else from what the kernel says of itself (/proc/kallsyms).
 
 use crate::Error;
-use crate::image::Elf;
+use crate::image::{END_OF_TEXT, Elf};
 use crate::kernel::Arch;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,6 +26,8 @@ enum Role {
     /// What switches stacks.
     Switch,
     Function,
+    /// Nothing: the kernel's text ends.
+    End,
 }
 
 /// Where interrupts and system calls enter on PowerPC e500 (arch/powerpc/kernel/head_85xx.S).
@@ -66,7 +68,13 @@ const FAULTS_X86: [&str; 9] = [
 ];
 
 /// Names that the plugin itself gives: tcg-plugin/plugin.h.
-const OWN: [&str; 3] = ["program", "unknown", "resumed thread"];
+const OWN: [&str; 3] = ["program", "unknown code", "resumed thread"];
+const UNKNOWN: usize = 1;
+/// Where the kernel's text ends: what lies behind it (modules, code that is made at run time) has no name.
+const ENDS: [&str; 2] = [END_OF_TEXT, "_einittext"];
+/// A function that only kernels with KASAN have; their stacks on x86-64 are of 2^15 bytes (arch/x86/include/asm/page_64_types.h).
+const KASAN: &str = "kasan_check_range";
+const KASAN_STACK: u32 = 15;
 
 /// The functions of a kernel.
 #[derive(Debug, Clone)]
@@ -106,10 +114,14 @@ impl Symbols {
         // One name for an address: one that has a role, else the one that reads best.
         let mut best: BTreeMap<u64, (Role, bool, String)> = BTreeMap::new();
         for (address, name) in symbols {
-            if address < least || is_marker(&name) {
+            let ends = ENDS.contains(&name.as_str());
+            // A name of a stranger's image stands in tables, and in stacks between semicolons.
+            let is_odd = |c: char| !c.is_ascii_graphic() || c == ';';
+            if address < least || (is_marker(&name) && !ends) || name.contains(is_odd) {
                 continue;
             }
-            let this = (role(&name, arch), name.starts_with('_'), name);
+            let role = if ends { Role::End } else { role(&name, arch) };
+            let this = (role, name.starts_with('_'), name);
             match best.entry(address) {
                 std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(this)),
                 std::collections::btree_map::Entry::Occupied(mut place) => {
@@ -119,9 +131,12 @@ impl Symbols {
                 }
             }
         }
-        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         let mut names = OWN.map(str::to_owned).to_vec();
+        let mut numbers: BTreeMap<String, usize> = names.iter().cloned().zip(0..).collect();
         let functions = best.into_iter().map(|(address, (role, _, name))| {
+            if role == Role::End {
+                return (address, UNKNOWN, Role::Function);
+            }
             let name = readable(&name);
             let number = *numbers.entry(name.to_owned()).or_insert_with(|| {
                 names.push(name.to_owned());
@@ -130,7 +145,24 @@ impl Symbols {
             (address, number, role)
         });
         let functions: Vec<_> = functions.collect();
-        (!functions.is_empty()).then_some(Self { functions, names })
+        (functions.iter().any(|(_, number, _)| *number != UNKNOWN)).then_some(Self { functions, names })
+    }
+
+    /// The size of a stack, as a power of two, where it is not the usual one.
+    #[must_use]
+    pub fn stack_shift(&self) -> Option<u32> {
+        let is_wide = self.functions.first().is_some_and(|(address, ..)| *address > u64::from(u32::MAX));
+        (is_wide && self.names.iter().any(|name| name == KASAN)).then_some(KASAN_STACK)
+    }
+
+    /// True if the ways into the kernel are called as the plugin knows them: on x86-64 since Linux 5.8.
+    #[must_use]
+    pub fn has_known_entries(&self, arch: Arch) -> bool {
+        let needed = match arch {
+            Arch::X86_64 => ["asm_sysvec_apic_timer_interrupt", "asm_exc_page_fault"],
+            Arch::PowerPc => ["Decrementer", "SystemCall"],
+        };
+        needed.iter().all(|needed| self.names.iter().any(|name| name == needed))
     }
 
     /// The list that the plugin reads: address, number of the name, role.
@@ -145,7 +177,7 @@ impl Symbols {
                 Role::Stubs => 'v',
                 Role::Forked => 'f',
                 Role::Switch => 's',
-                Role::Function => '.',
+                Role::Function | Role::End => '.',
             };
             let _ = writeln!(text, "{address:x} {number} {role}");
         }
@@ -248,6 +280,12 @@ mod tests {
     fn hidden_addresses_are_no_list() {
         assert!(Symbols::of_list("0000000000000000 T _text\n", Arch::X86_64).is_none());
         assert!(Symbols::of_list("", Arch::PowerPc).is_none());
+        // What lies behind the end of the text is no function.
+        let text = "ffffffff81000000 T one\nffffffff81000040 T _etext\n";
+        assert_eq!(listed(text, Arch::X86_64)[1], (0x40, "unknown code".to_owned(), '.'));
+        assert_eq!(listed("ffffffff81000000 T a;b\nffffffff81000010 T c\n", Arch::X86_64).len(), 1);
+        let symbols = Symbols::of_list(text, Arch::X86_64).unwrap();
+        assert!(!symbols.has_known_entries(Arch::X86_64) && symbols.stack_shift().is_none());
         assert!(Symbols::of_image(&std::env::current_exe().unwrap(), Arch::X86_64).unwrap().is_none());
     }
 }

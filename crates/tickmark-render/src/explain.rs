@@ -3,7 +3,8 @@
 use crate::grid::{fitting_table, hanging};
 use crate::number::percent;
 use std::fmt::Write;
-use tickmark_analysis::explain::{Change, Explanation, Function, Interrupt, RESUMED, difference};
+use tickmark_analysis::explain::{Change, Explanation, Function, Interrupt, difference};
+use tickmark_wire::Part;
 
 /// Rows of a table of functions.
 const ROWS: usize = 16;
@@ -19,7 +20,8 @@ const NOTHING: f64 = 0.05;
 pub type Explained<'a> = (&'a str, &'a Explanation);
 
 /// Instructions.
-pub(crate) fn instructions(value: f64) -> String {
+#[must_use]
+pub fn instructions(value: f64) -> String {
     let places = if value.abs() < 1000.0 { 1 } else { 0 };
     // No instructions have no sign.
     let text = format!("{:.places$}", if value.abs() < 0.05 { 0.0 } else { value });
@@ -35,8 +37,10 @@ pub(crate) fn instructions(value: f64) -> String {
     format!("{sign}{grouped}{}", part.map_or(String::new(), |part| format!(".{part}")))
 }
 
-fn more(value: f64) -> String {
-    if value > 0.0 { format!("+{}", instructions(value)) } else { instructions(value) }
+/// The same with its sign.
+#[must_use]
+pub fn more(value: f64) -> String {
+    if value >= NOTHING { format!("+{}", instructions(value)) } else { instructions(value) }
 }
 
 /// The interrupts that are worth a table: those that take a part of the time.
@@ -66,7 +70,6 @@ pub fn text((kernel, of): Explained<'_>) -> String {
 fn spoken(name: &str) -> String {
     match name {
         "asm_sysvec_apic_timer_interrupt" | "Decrementer" => format!("The timer interrupt ({name})"),
-        RESUMED => "Threads of the kernel".to_owned(),
         other => format!("The interrupt {other}"),
     }
 }
@@ -74,13 +77,14 @@ fn spoken(name: &str) -> String {
 /// The sentences that say it, the most important first.
 #[must_use]
 pub fn answer((kernel, of): Explained<'_>) -> Vec<String> {
-    let mut all = vec![format!(
+    let operation = format!(
         "{} on {kernel} executes {} instructions: {} in the kernel, {} in programs, without what interrupts it.",
         of.metric,
         instructions(of.kernel + of.program),
         instructions(of.kernel),
         instructions(of.program),
-    )];
+    );
+    let mut all = Vec::new();
     let total = of.agreement.instructions.max(1) as f64;
     for interrupt in that_matter(of) {
         let Interrupt { name, count, mean, .. } = interrupt;
@@ -91,13 +95,30 @@ pub fn answer((kernel, of): Explained<'_>) -> Vec<String> {
             instructions(*mean)
         ));
     }
-    if of.calls.caches.is_some() {
+    // Of what never enters the kernel by itself, its interrupts are the answer.
+    all.insert(if of.kernel < NOTHING { all.len() } else { 0 }, operation);
+    let resumed: f64 = of.resumed.iter().map(|function| function.own).sum();
+    if let Some(first) = of.resumed.first().filter(|_| resumed > total * MATTERS) {
+        all.push(format!(
+            "Threads that slept when the counting began, the kernel's own first of all, took {} instructions, {} of all, most of them in {}.",
+            instructions(resumed),
+            percent(resumed / total),
+            first.name
+        ));
+    }
+    if of.calls.refills.is_some() {
         all.extend(caches(of));
     }
-    if of.other_parts > 0 {
+    let (less, plus) = (of.other_parts.contains(&Part::Less), of.other_parts.contains(&Part::Plus));
+    let other = match (less, plus) {
+        (false, false) => None,
+        (true, false) => Some("takes off"),
+        (false, true) => Some("adds"),
+        (true, true) => Some("takes off and adds"),
+    };
+    if let Some(other) = other {
         all.push(format!(
-            "The figure of {} takes off or adds {} more streams, which are not in this.",
-            of.metric, of.other_parts
+            "The figure that `lab boot` shows {other} what is measured beside this and not explained."
         ));
     }
     all.push(believed(of));
@@ -107,22 +128,32 @@ pub fn answer((kernel, of): Explained<'_>) -> Vec<String> {
 /// Why the counts can be believed.
 fn believed(of: &Explanation) -> String {
     let agreement = &of.agreement;
-    let (counted, windows) = (instructions(agreement.instructions as f64), agreement.windows);
-    let counted = counted.split_once('.').map_or(counted.as_str(), |(whole, _)| whole).to_owned();
-    let beside = match agreement.interrupted {
-        0 => String::new(),
-        one => format!("; in {one} an interrupt came between mark and stamp"),
+    let whole = |number: f64| instructions(number).trim_end_matches(".0").to_owned();
+    let counted = format!(
+        "{} instructions of {} operations were counted",
+        whole(agreement.instructions as f64),
+        whole(of.operations as f64)
+    );
+    let says = match (agreement.windows, agreement.interrupted) {
+        (1, _) => format!("the guest's clock says {} fewer, those beside its stamps", agreement.beside),
+        (windows, 0) => format!(
+            "in each of {} windows {} more than the guest's clock says, those beside its stamps",
+            whole(windows as f64),
+            agreement.beside
+        ),
+        (windows, interrupted) => format!(
+            "in {} of {} windows {} more than the guest's clock says, those beside its stamps, and in {interrupted} an interrupt too",
+            whole((windows - interrupted) as f64),
+            whole(windows as f64),
+            agreement.beside
+        ),
     };
-    let times = if windows == 1 { "the whole".to_owned() } else { format!("each of {windows} windows") };
-    format!(
-        "Counted: {counted} instructions of {} operations. The guest's clock says the same of {times}, {} of marks and stamps apart{beside}. A boot without the plugin gave the same bytes.",
-        of.operations, agreement.beside
-    )
+    format!("{counted}, {says}. A boot without the plugin gave the same output.")
 }
 
 /// Misses of an operation in the kernel, where caches were simulated.
 fn misses_in_kernel(of: &Explanation) -> Option<[f64; 2]> {
-    of.calls.caches.as_ref()?;
+    of.calls.refills.as_ref()?;
     Some([0, 1].map(|at| of.functions.iter().map(|function| function.misses[at]).sum()))
 }
 
@@ -193,10 +224,13 @@ fn kinds(text: &mut String, interrupt: &Interrupt) {
     for kind in interrupt.kinds.iter().take(KINDS) {
         let each = kind.instructions.map_or("others".to_owned(), |each| instructions(each as f64));
         let each = each.strip_suffix(".0").unwrap_or(&each);
-        let by = kind.differs_by.iter().map(|(name, by)| format!("{} {name}", more(*by).replace(".0", "")));
-        let place = if kind.is_nested { " in the kernel" } else { "" };
-        let line = format!("{:>5} x {each:>6}{place}  {}", kind.count, by.collect::<Vec<_>>().join(", "));
-        let _ = writeln!(text, "{}", hanging(line.trim_end()));
+        // A number stays with its name.
+        let by =
+            kind.differs_by.iter().map(|(name, by)| format!("{}\u{a0}{name}", more(*by).replace(".0", "")));
+        let place = if kind.is_nested { " from the kernel" } else { " from programs  " };
+        let by = if kind.is_usual { "the usual one".to_owned() } else { by.collect::<Vec<_>>().join(", ") };
+        let line = format!("{:>5} x {each:>6}{place}  {by}", kind.count);
+        let _ = writeln!(text, "{}", hanging(line.trim_end()).replace('\u{a0}', " "));
     }
     let left = interrupt.kinds.len().saturating_sub(KINDS);
     if left > 0 {
@@ -212,13 +246,17 @@ pub fn compared([before, after]: [Explained<'_>; 2]) -> String {
     for sentence in compared_answer([before, after]) {
         let _ = writeln!(text, "{}", hanging(&sentence));
     }
-    changes(&mut text, "The operation in the kernel", &difference(&before.1.functions, &after.1.functions));
+    changes_by_function(
+        &mut text,
+        "The operation in the kernel",
+        &difference(&before.1.functions, &after.1.functions),
+    );
     for interrupt in that_matter(after.1) {
         let Some(same) = before.1.interrupts.iter().find(|other| other.name == interrupt.name) else {
             continue;
         };
         let title = spoken(&interrupt.name);
-        changes(&mut text, &title, &difference(&same.functions, &interrupt.functions));
+        changes_by_function(&mut text, &title, &difference(&same.functions, &interrupt.functions));
     }
     text
 }
@@ -230,13 +268,14 @@ pub fn compared_answer([(one, before), (other, after)]: [Explained<'_>; 2]) -> V
     let (from, to) = (whole(before), whole(after));
     let by = to - from;
     let verdict = match () {
-        () if by.abs() < 0.05 => "executes as many instructions".to_owned(),
+        () if by.abs() < NOTHING => "executes the same number of instructions".to_owned(),
         () if by > 0.0 => format!("executes {} instructions more", instructions(by)),
-        () => format!("executes {} instructions less", instructions(-by)),
+        () => format!("executes {} instructions fewer", instructions(-by)),
     };
     let mut all = vec![format!(
-        "{} {verdict} on {other} than on {one}: {} against {}; {} in the kernel, {} in programs.",
+        "{} {verdict} on {other} {} on {one}: {} against {}; {} in the kernel, {} in programs.",
         after.metric,
+        if by.abs() < NOTHING { "as" } else { "than" },
         instructions(to),
         instructions(from),
         more(after.kernel - before.kernel),
@@ -263,11 +302,12 @@ pub fn compared_answer([(one, before), (other, after)]: [Explained<'_>; 2]) -> V
             instructions(from[1])
         ));
     }
-    all.extend([before, after].map(believed));
+    all.extend([(one, before), (other, after)].map(|(kernel, of)| format!("{kernel}: {}", believed(of))));
     all
 }
 
-fn changes(text: &mut String, title: &str, changes: &[Change]) {
+/// A table of functions that differ; nothing where none does.
+pub fn changes_by_function(text: &mut String, title: &str, changes: &[Change]) {
     if changes.is_empty() {
         return;
     }

@@ -43,17 +43,6 @@ pub struct Kind {
     pub by_function: BTreeMap<String, u64>,
 }
 
-/// Simulated first-level caches.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Caches {
-    /// Accesses to lines of instructions and of data by programs.
-    pub program: [u64; 2],
-    /// And by the kernel.
-    pub kernel: [u64; 2],
-    /// Lines of instructions and of data that programs fetched again, by the way into the kernel that had put them out.
-    pub refills: BTreeMap<String, [u64; 2]>,
-}
-
 /// A stream of batches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
@@ -63,8 +52,11 @@ pub struct Calls {
     pub nodes: Vec<Node>,
     /// The ways into the kernel.
     pub entries: Vec<Entry>,
-    /// Caches, where they were simulated.
-    pub caches: Option<Caches>,
+    /// Instructions of visits that were still open in the end, by their first function.
+    pub unfinished: BTreeMap<String, u64>,
+    /// Where caches were simulated: lines of instructions and of data that programs fetched again, by the way into the kernel that had
+    /// put them out.
+    pub refills: Option<BTreeMap<String, [u64; 2]>>,
 }
 
 /// The streams of a boot.
@@ -77,6 +69,9 @@ pub fn parse(text: &str, names: &[String]) -> Result<Vec<Calls>, String> {
         if line == "end" {
             streams.push(std::mem::take(&mut open));
             continue;
+        }
+        if line.strip_prefix("lost\t").is_some_and(|lost| lost != "0") {
+            return Err("the plugin lost track: calls deeper than 256, or more than 1024 ways into the kernel open at once".to_owned());
         }
         open.add(line, names).ok_or_else(|| format!("line {} of the counts is garbage", number + 1))?;
     }
@@ -126,18 +121,17 @@ impl Calls {
                 let instructions = (each > 0).then_some(each);
                 self.entries.last_mut()?.kinds.push(Kind { instructions, count, by_function });
             }
-            // What was still open at the end of the last window is in the tree.
-            "unfinished" => drop(numbers(fields)?),
-            "lost" => return (numbers(fields)? == [0]).then_some(()),
-            "accesses" => {
-                let [program, kernel, program_data, kernel_data] = numbers(fields)?[..] else { return None };
-                let (program, kernel) = ([program, program_data], [kernel, kernel_data]);
-                self.caches = Some(Caches { program, kernel, refills: BTreeMap::new() });
+            "unfinished" => {
+                let name = name(fields.next()?)?;
+                let [instructions] = numbers(fields)?[..] else { return None };
+                *self.unfinished.entry(name).or_default() += instructions;
             }
+            "lost" => {}
+            "caches" => self.refills = Some(BTreeMap::new()),
             "refill" => {
                 let name = name(fields.next()?)?;
                 let [instructions, data] = numbers(fields)?[..] else { return None };
-                self.caches.as_mut()?.refills.insert(name, [instructions, data]);
+                self.refills.as_mut()?.insert(name, [instructions, data]);
             }
             _ => return None,
         }
@@ -159,6 +153,15 @@ impl Calls {
         roots
     }
 
+    /// Instructions below each way into the kernel, by name.
+    pub(super) fn by_entry(&self) -> BTreeMap<&str, u64> {
+        let mut sums = BTreeMap::new();
+        for (node, root) in self.nodes.iter().zip(self.roots()).skip(1) {
+            *sums.entry(self.nodes[root].name.as_str()).or_default() += node.own;
+        }
+        sums
+    }
+
     /// Instructions of each node and all below it.
     pub(super) fn inclusive(&self) -> Vec<u64> {
         let mut sums: Vec<u64> = self.nodes.iter().map(|node| node.own).collect();
@@ -172,20 +175,17 @@ impl Calls {
         sums
     }
 
-    /// The tree as folded stacks: a line each, the outermost function first, then instructions.
+    /// The tree as stacks, the outermost function first, each with its own instructions.
     #[must_use]
-    pub fn folded(&self) -> String {
-        let mut paths: Vec<String> = Vec::with_capacity(self.nodes.len());
-        let mut text = String::new();
+    pub fn stacks(&self) -> Vec<(Vec<String>, u64)> {
+        let mut paths: Vec<Vec<String>> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
-            let above = if node.parent == 0 { None } else { paths.get(node.parent) };
-            let path = above.map_or_else(|| node.name.clone(), |above| format!("{above};{}", node.name));
-            if node.own > 0 {
-                text += &format!("{path} {}\n", node.own);
-            }
+            let mut path = if node.parent == 0 { Vec::new() } else { paths[node.parent].clone() };
+            path.push(node.name.clone());
             paths.push(path);
         }
-        text
+        let all = paths.into_iter().zip(&self.nodes).filter(|(_, node)| node.own > 0);
+        all.map(|(path, node)| (path, node.own)).collect()
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
 
     const TEXT: &str = "windows\t40\t42\nnode\t0\t0\t0\t30\t0\t0\t0\nnode\t1\t0\t3\t20\t2\t1\t0\nnode\t2\t1\t4\t12\t2\t0\t0\n\
         node\t3\t2\t5\t20\t4\t0\t2\nentry\t3\t0\t2\t52\nkind\t25\t1\t3=10\t4=5\t5=10\nkind\t27\t1\t3=10\t4=7\t5=10\nlost\t0\n\
-        accesses\t1\t2\t3\t4\nrefill\t3\t5\t6\nend\n";
+        caches\nrefill\t3\t5\t6\nend\n";
 
     #[test]
     fn a_stream_is_what_was_written() {
@@ -208,16 +208,21 @@ mod tests {
         assert_eq!(calls.instructions(), 82);
         assert_eq!(calls.inclusive(), [30, 52, 32, 20]);
         assert_eq!(calls.roots(), [0, 1, 1, 1]);
-        assert_eq!(calls.folded(), "program 30\nentry 20\nentry;read 12\nentry;read;copy 20\n");
+        let stacks: Vec<(String, u64)> =
+            calls.stacks().into_iter().map(|(names, own)| (names.join(";"), own)).collect();
+        let stack = |names: &str, own| (names.to_owned(), own);
+        assert_eq!(
+            stacks,
+            [stack("program", 30), stack("entry", 20), stack("entry;read", 12), stack("entry;read;copy", 20)]
+        );
         assert_eq!(calls.entries[0].kinds[1].by_function["read"], 7);
-        let caches = calls.caches.as_ref().unwrap();
-        assert_eq!((caches.program, caches.kernel, caches.refills["entry"]), ([1, 3], [2, 4], [5, 6]));
+        assert_eq!(calls.refills.as_ref().unwrap()["entry"], [5, 6]);
     }
 
     #[test]
     fn what_is_cut_or_lost_is_no_stream() {
         assert!(parse(&TEXT.replace("end\n", ""), &names()).unwrap_err().contains("in the middle"));
-        assert!(parse(&TEXT.replace("lost\t0", "lost\t1"), &names()).unwrap_err().contains("garbage"));
+        assert!(parse(&TEXT.replace("lost\t0", "lost\t1"), &names()).unwrap_err().contains("lost track"));
         assert!(parse(&TEXT.replace("node\t3\t2", "node\t3\t3"), &names()).is_err());
         assert!(parse(&TEXT.replace("\t5=10", "\t9=10"), &names()).is_err());
         assert_eq!(parse("", &names()).unwrap(), []);

@@ -29,7 +29,8 @@ fn calls() -> Calls {
             node("softirq", 4, 30, 1),
         ],
         entries: vec![entry],
-        caches: None,
+        unfinished: BTreeMap::from([("entry_SYSCALL_64".to_owned(), 80)]),
+        refills: None,
     }
 }
 
@@ -52,7 +53,7 @@ fn batches(elapsed: &[i64]) -> Batches {
 
 fn explained() -> Explanation {
     let agreement = Agreement::new(&batches(&[150 * 16, 240 * 16]), &calls(), 16.0, 0.0).unwrap();
-    of_calls("syscall.read".to_owned(), 4, calls(), agreement, 0)
+    of_calls("syscall.read".to_owned(), 4, calls(), agreement, Vec::new())
 }
 
 #[test]
@@ -78,15 +79,19 @@ fn counts_that_the_clock_denies_are_refused() {
     let good = agreement(&[150 * 16, 240 * 16], &calls()).unwrap();
     assert_eq!((good.windows, good.instructions, good.beside, good.interrupted), (2, 410, 10, 0));
     // A window lacks 60 instructions.
-    assert!(agreement(&[210 * 16, 240 * 16], &calls()).unwrap_err().contains("guest's clock says 450"));
+    assert!(agreement(&[210 * 16, 240 * 16], &calls()).unwrap_err().contains("where the clock has 450"));
     // An interrupt between a mark and a stamp.
     let mut longer = calls();
     longer.windows = vec![160, 160, 170 + 2000];
     longer.nodes[0].own += 2080;
     assert_eq!(agreement(&[150 * 16, 150 * 16, 160 * 16], &longer).unwrap().interrupted, 1);
-    // A tree that lacks what the windows have.
-    longer.nodes[0].own -= 1;
-    assert!(agreement(&[150 * 16, 150 * 16, 160 * 16], &longer).unwrap_err().contains("functions have"));
+    // A tree that lacks what the visits have.
+    longer.nodes[1].own -= 1;
+    assert!(
+        agreement(&[150 * 16, 150 * 16, 160 * 16], &longer)
+            .unwrap_err()
+            .contains("below entry_SYSCALL_64 the call tree has 79")
+    );
     assert!(agreement(&[1600], &calls()).unwrap_err().contains("2 windows were counted, and 1 batches"));
     // One window over all batches.
     let mut one = calls();
@@ -101,8 +106,9 @@ fn what_differs_adds_up() {
     dearer.nodes[2].own += 8;
     dearer.nodes.push(node("audit", 2, 4, 4));
     dearer.windows[0] += 12;
+    *dearer.unfinished.get_mut("entry_SYSCALL_64").unwrap() += 12;
     let agreement = Agreement::new(&batches(&[162 * 16, 240 * 16]), &dearer, 16.0, 0.0).unwrap();
-    let after = of_calls("syscall.read".to_owned(), 4, dearer, agreement, 0);
+    let after = of_calls("syscall.read".to_owned(), 4, dearer, agreement, Vec::new());
     let changes = difference(&before.functions, &after.functions);
     let rows: Vec<(&str, f64)> =
         changes.iter().map(|change| (change.name.as_str(), change.difference())).collect();

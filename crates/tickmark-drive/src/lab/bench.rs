@@ -2,6 +2,7 @@
 
 use super::carried::{files, modules_of};
 use super::{BootTarget, Machine, Setting};
+use crate::bisect::{Commit, Tree};
 use crate::control::ProgressEvent;
 use crate::target::{AgentKind, Guest, Remote, static_program};
 use crate::{Control, Error};
@@ -9,7 +10,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Arch, Built, Cache, Kernel, Module, Need, Plugin, Source, StaticProgram, arch_of};
+use tickmark_lab::{
+    Accel, Arch, Built, Cache, CommitBuilds, Kernel, Module, Need, Plugin, Source, StaticProgram, arch_of,
+};
 
 /// Memory of a guest where nothing is said, in MiB.
 const MEMORY: u32 = 256;
@@ -24,6 +27,24 @@ const LEAST_POWERPC: u32 = 8;
 /// A kernel cannot be built.
 pub fn build(cache: &Cache, kernels: &[Kernel], need: Need, control: &Control) -> Result<Vec<Built>, Error> {
     let built = cache.kernels(kernels, need, &|| control.stopped(), &mut |progress| {
+        control.tell(ProgressEvent::Kernel(progress));
+    });
+    control.tell(ProgressEvent::Over);
+    Ok(built?)
+}
+
+/// The image of a commit, built where it is not there; its progress is told to the control.
+///
+/// # Errors
+/// Git has no such files, or they do not compile.
+pub fn build_commit(
+    builds: &CommitBuilds,
+    tree: &Tree,
+    commit: &Commit,
+    control: &Control,
+) -> Result<PathBuf, Error> {
+    let copy = tree.check_out(commit)?;
+    let built = builds.build(&commit.id, copy, &|| control.stopped(), &mut |progress| {
         control.tell(ProgressEvent::Kernel(progress));
     });
     control.tell(ProgressEvent::Over);

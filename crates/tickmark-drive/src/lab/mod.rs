@@ -2,9 +2,11 @@
 
 mod bench;
 mod carried;
+mod exact_bisection;
 mod matrix;
 
-pub use bench::{Bench, Wanted, build, kernel_of};
+pub use bench::{Bench, Wanted, build, build_commit, kernel_of};
+pub use exact_bisection::{Measured, Next, next_step};
 pub use matrix::{MOST_CPUS, Machine, MatrixRequest, Report, SPEEDS, Setting, shift};
 
 pub(crate) use matrix::once;

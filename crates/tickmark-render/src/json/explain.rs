@@ -6,6 +6,7 @@ use crate::json_object;
 use tickmark_analysis::explain::{
     Agreement, Change, Explanation, Function, Interrupt, InterruptKind, difference,
 };
+use tickmark_wire::Part;
 
 json_object! {
     /// An operation by function of the kernel; with a second kernel, what differs.
@@ -34,14 +35,16 @@ json_object! {
         /// Instructions of each in programs.
         program: f64 = of.program,
         /// Misses of each in programs in the simulated caches of instructions and of data.
-        program_misses: Option<[f64; 2]> = of.calls.caches.as_ref().map(|_| of.program_misses),
+        program_misses: Option<[f64; 2]> = of.calls.refills.as_ref().map(|_| of.program_misses),
         /// Instructions of each in the kernel, without interrupts.
         kernel_instructions: f64 = of.kernel,
         /// Of each operation in the kernel, without interrupts.
         functions: Vec<FunctionPage> = functions(of, &of.functions),
         interrupts: Vec<InterruptPage> = of.interrupts.iter().map(|interrupt| InterruptPage::new(of, interrupt)).collect(),
-        /// Streams that the metric's figure takes off or adds, and that are not explained.
-        other_parts: usize = of.other_parts,
+        /// Of threads that slept when the counting began, those of the kernel first of all: instructions of all operations together.
+        resumed: Vec<FunctionPage> = functions(of, &of.resumed),
+        /// What the metric's figure takes off (`less`) or adds (`plus`), and is not explained.
+        other_parts: Vec<Part> = of.other_parts.clone(),
         agreement: AgreementPage = AgreementPage::new(&of.agreement),
     }
 
@@ -49,7 +52,7 @@ json_object! {
     struct AgreementPage(of: &Agreement) {
         windows: usize = of.windows,
         instructions: u64 = of.instructions,
-        /// Instructions between the marks and the stamps of a window: the same in each.
+        /// Instructions between the marks and the stamps of a window: in most of them.
         beside: i64 = of.beside,
         /// Windows in which an interrupt came between a mark and a stamp.
         interrupted: usize = of.interrupted,
@@ -75,7 +78,7 @@ json_object! {
         functions: Vec<FunctionPage> = functions(all, &of.functions),
         kinds: Vec<KindPage> = of.kinds.iter().map(KindPage::new).collect(),
         /// Lines of instructions and of data that programs fetched again as it had put them out, of each.
-        refills: Option<[f64; 2]> = all.calls.caches.as_ref().map(|_| of.refills),
+        refills: Option<[f64; 2]> = all.calls.refills.as_ref().map(|_| of.refills),
     }
 
     struct KindPage(of: &InterruptKind) {
@@ -84,7 +87,9 @@ json_object! {
         count: u64 = of.count,
         /// True if they came while the kernel ran.
         in_kernel: bool = of.is_nested,
-        /// The functions by which it is told from the most frequent kind, and by how many instructions.
+        /// True if the others that came from the same place are compared with it: the most frequent one.
+        usual: bool = of.is_usual,
+        /// The functions by which it is told from that one, and by how many instructions.
         differs_by: Vec<(String, f64)> = of.differs_by.clone(),
     }
 
@@ -99,7 +104,7 @@ json_object! {
 }
 
 fn functions(of: &Explanation, functions: &[Function]) -> Vec<FunctionPage> {
-    functions.iter().map(|function| FunctionPage::new(function, of.calls.caches.is_some())).collect()
+    functions.iter().map(|function| FunctionPage::new(function, of.calls.refills.is_some())).collect()
 }
 
 impl Page for ExplainPage {

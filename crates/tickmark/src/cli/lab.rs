@@ -31,7 +31,7 @@ Examples:
   tickmark lab gate ./bzImage.main ./bzImage.mine --max syscall.null=200 --format json";
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
-The kernel is booted twice, on a processor whose time is a count of instructions; in the second boot a plugin of QEMU counts every instruction by function. Both must give the same bytes, and the counts what the guest's clock says.
+The kernel is booted twice, on a processor whose time is a count of instructions; in the second boot a plugin of QEMU counts every instruction by function: its own, and with those that it calls (inclusive). Both boots must give the same output, and the counts must agree with the guest's clock.
 
 MODEL is mpc860 (4 KiB each of instructions and data, 2 ways, lines of 16 bytes), mpc860p (16 KiB in 4 ways, 8 KiB in 2), or ISIZE:WAYS:DSIZE:WAYS:LINE in bytes.
 
@@ -40,6 +40,13 @@ Examples:
   tickmark lab explain tick.spin --kernel powerpc:hz=100 --stacks tick.svg
   tickmark lab explain syscall.null --kernel ./bzImage.main --against ./bzImage.mine
   tickmark lab explain tick.spin --kernel powerpc:hz=100 --cache mpc860";
+
+pub(super) const BISECT_EXAMPLES: &str = "\
+Each commit is built with the lab's configuration from what the one before left, in the user's cache folder, and booted once; those that do not build or boot are gone round. The tree itself is left alone. The functions that grew are told at the end.
+
+Examples:
+  tickmark lab bisect v6.1..v6.2 syscall.null --tree ~/linux
+  tickmark lab bisect HEAD~20..HEAD switch.2p.0k --kernel powerpc:hz=1000";
 
 /// How fast the guest's processor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +92,9 @@ pub(crate) enum Lab {
     /// Explain an operation or the tick by kernel function: calls, instructions, call tree; what makes it dearer in another kernel
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(LabExplain),
+    /// Bisect a kernel's commits by the instructions of an operation: exact, one boot each
+    #[command(after_help = BISECT_EXAMPLES)]
+    Bisect(LabBisect),
     /// Boot an experiment's settings on its machines, and compare
     #[command(after_help = LAB_EXAMPLES)]
     Run(LabRun),
@@ -192,23 +202,9 @@ pub(crate) struct LabGate {
     pub(crate) output: Output,
 }
 
+/// The guest of one operation.
 #[derive(Debug, Args)]
-pub(crate) struct LabExplain {
-    /// What to explain: one operation; tick.spin for the tick alone
-    #[arg(value_name = "PROBE", add = probes())]
-    pub(crate) probe: String,
-    /// A kernel of the lab, or an image of your own
-    #[arg(long, value_name = "KERNEL|IMAGE", default_value = "x86_64")]
-    pub(crate) kernel: String,
-    /// Another kernel: what makes the operation dearer there, by function
-    #[arg(long, value_name = "KERNEL|IMAGE")]
-    pub(crate) against: Option<String>,
-    /// Write the call tree: a flame graph to FILE.svg, else folded stacks
-    #[arg(long, value_name = "FILE", conflicts_with = "against")]
-    pub(crate) stacks: Option<PathBuf>,
-    /// Simulate first-level caches, and count their misses
-    #[arg(long, value_name = "MODEL", value_parser = caches)]
-    pub(crate) cache: Option<String>,
+pub(crate) struct GuestArgs {
     /// Who measures [default: rust on x86_64, c on powerpc]
     #[arg(long, value_enum)]
     pub(crate) agent: Option<Agent>,
@@ -221,6 +217,50 @@ pub(crate) struct LabExplain {
         allow_hyphen_values = true
     )]
     pub(crate) append: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabExplain {
+    /// What to explain: one operation; tick.spin for the tick alone
+    #[arg(value_name = "PROBE", add = probes())]
+    pub(crate) probe: String,
+    /// A kernel of the lab, or an image of your own
+    #[arg(long, value_name = "KERNEL|IMAGE", default_value = "x86_64")]
+    pub(crate) kernel: String,
+    /// Another kernel: what makes the operation dearer there, by function
+    #[arg(long, value_name = "KERNEL|IMAGE")]
+    pub(crate) against: Option<String>,
+    /// Write the call tree of the one kernel: a flame graph to FILE.svg, else folded stacks
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    pub(crate) stacks: Option<PathBuf>,
+    /// Simulate first-level caches, and count their misses
+    #[arg(long, value_name = "MODEL", value_parser = caches)]
+    pub(crate) cache: Option<String>,
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabBisect {
+    /// Commits, the good one first
+    #[arg(value_name = "GOOD..BAD")]
+    pub(crate) range: String,
+    /// What is counted: one operation
+    #[arg(value_name = "PROBE", add = probes())]
+    pub(crate) probe: String,
+    /// The kernel's git tree
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) tree: PathBuf,
+    /// The lab's configuration that each commit is built with
+    #[arg(long, value_name = "KERNEL", default_value = "x86_64")]
+    pub(crate) kernel: String,
+    /// Ends of the range that differ by no more do not differ
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 0.5, value_parser = instructions)]
+    pub(crate) margin: f64,
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
     #[command(flatten)]
     pub(crate) output: Output,
 }

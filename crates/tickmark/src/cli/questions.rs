@@ -81,6 +81,10 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 &["tickmark lab gate ./bzImage.main ./bzImage.mine"],
             ),
             (
+                "Which commit of the kernel is it?",
+                &["tickmark lab bisect v6.1..v6.2 syscall.null --tree ~/linux"],
+            ),
+            (
                 "Which function of the kernel is it?",
                 &["tickmark lab explain syscall.null --kernel ./bzImage"],
             ),

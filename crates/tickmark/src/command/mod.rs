@@ -1,6 +1,7 @@
 //! One file a command, in folders by the groups of the help.
 
 mod exchange;
+mod journal;
 mod judge;
 mod load;
 mod machine;

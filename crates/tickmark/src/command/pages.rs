@@ -1,6 +1,7 @@
 //! JSON of the commands that no recording is behind, and the schemas of all.
 
 use crate::cli;
+use crate::command::lab::bisect::LabBisected;
 use crate::command::lab::gate::PathCost;
 use crate::error::{Code, Error};
 use crate::stat::json::StatPage;
@@ -8,8 +9,11 @@ use schemars::Schema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use tickmark_analysis::explain::Change;
+use tickmark_drive::bisect::Commit;
 use tickmark_drive::fleet::Answer;
 use tickmark_drive::fleet::links::Measured;
+use tickmark_drive::lab::Measured as CommitMeasured;
 use tickmark_import::Imported;
 use tickmark_lab::{Built, Component};
 use tickmark_render::json::{self, Page, schema};
@@ -143,6 +147,42 @@ json_object! {
         verdict: &'static str = path.verdict,
     }
 
+    /// With which commit an operation's instructions changed.
+    pub(super) struct LabBisectPage(of: &LabBisected) {
+        /// In words.
+        answer: String = of.answer(),
+        metric: String = of.metric.clone(),
+        /// The lab's configuration.
+        kernel: String = of.kernel.clone(),
+        /// How many commits the range has, with the good end.
+        commits: usize = of.commits.len(),
+        /// Those that were measured or could not be, in their order.
+        measured: Vec<LabCommitPage> = of.commits.iter().zip(&of.measured).filter(|(_, measured)| **measured != CommitMeasured::Open).map(|(commit, measured)| LabCommitPage::new(commit, measured)).collect(),
+        /// The commits of which one changed it: one, where all could be measured.
+        found: Vec<String> = of.found.iter().flat_map(|found| of.commits[found.clone()].iter().map(|commit| commit.id.clone())).collect(),
+        functions: Vec<LabChangePage> = of.changes.iter().map(LabChangePage::new).collect(),
+    }
+
+    struct LabCommitPage(commit: &Commit, measured: &CommitMeasured) {
+        commit: String = commit.id.clone(),
+        subject: String = commit.subject.clone(),
+        /// Instructions of the operation, where nothing interrupts it.
+        instructions: Option<f64> = measured.value(),
+        /// Why there are none.
+        failed: Option<String> = match measured {
+            CommitMeasured::Failed(why) => Some(why.clone()),
+            _ => None,
+        },
+    }
+
+    /// A function that changed with the commit.
+    struct LabChangePage(of: &Change) {
+        name: String = of.name.clone(),
+        difference: f64 = of.difference(),
+        before: f64 = of.own[0],
+        after: f64 = of.own[1],
+    }
+
     /// A matrix of the lab: each machine's settings compared.
     pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>) {
         machines: Vec<json::ComparisonPage> = machines,
@@ -196,6 +236,7 @@ named! {
     LabDoctorPage = "lab-doctor",
     LabKernelsPage = "lab-kernels",
     LabGatePage = "lab-gate",
+    LabBisectPage = "lab-bisect",
     LabRunPage = "lab-run",
     SurveyPage = "fleet-run",
     FleetReportPage = "fleet-report",
@@ -214,7 +255,7 @@ const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
     Known { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 38] = [
+const ALL: [Known; 39] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
@@ -248,6 +289,7 @@ const ALL: [Known; 38] = [
     known::<LabKernelsPage>(&["lab kernels"]),
     known::<LabGatePage>(&["lab gate"]),
     known::<json::ExplainPage>(&["lab explain"]),
+    known::<LabBisectPage>(&["lab bisect"]),
     known::<LabRunPage>(&["lab run", "experiment FILE.toml"]),
     known::<SurveyPage>(&["fleet run", "fleet gather"]),
     known::<FleetReportPage>(&["fleet report"]),

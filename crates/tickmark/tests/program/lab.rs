@@ -1,5 +1,6 @@
 //! Kernels in QEMU. `cargo xtask test` has built those that are booted here; a missing one is built first.
 
+mod bisect;
 mod board;
 mod clock;
 mod explain;

@@ -5,6 +5,8 @@ use crate::command::answers::{self, Answers};
 use crate::command::compare::{compared, parts, planned_primary};
 use crate::command::scenarios::unwritable;
 use crate::error::{Code, Error};
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use tickmark_analysis::comparison::{CompareOptions, Model, RowSelection, Side};
 use tickmark_analysis::page::{self, Page};
@@ -12,6 +14,7 @@ use tickmark_analysis::report::Row;
 use tickmark_drive::ThisMachine;
 use tickmark_render::page::{Report, drawings, html};
 use tickmark_store::{Recording, Store};
+use tickmark_tables::destination::Destination;
 
 /// Columns where there is no terminal to ask.
 const WIDTH: u16 = 80;
@@ -103,8 +106,29 @@ fn plots(folder: &Path, report: &Report<'_>) -> Result<(), Error> {
 
 /// Writes a page where `--output` says.
 pub(in crate::command) fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let written = tickmark_tables::destination::write(path, text.as_bytes());
-    written.map_err(|error| Error::Refused(format!("--output: {}: {error}", path.display())))?;
-    anstream::eprintln!("{}: {} kB", path.display(), text.len().div_ceil(1000));
-    Ok(())
+    Place::open("--output", path)?.write(text)
+}
+
+/// Where an option says that something is to be written: opened before the work that gives it.
+pub(in crate::command) struct Place<'a> {
+    option: &'static str,
+    path: &'a Path,
+    opened: (Destination, File),
+}
+
+impl<'a> Place<'a> {
+    pub(in crate::command) fn open(option: &'static str, path: &'a Path) -> Result<Self, Error> {
+        let opened = Destination::create(path);
+        let opened =
+            opened.map_err(|error| Error::Refused(format!("{option}: {}: {error}", path.display())))?;
+        Ok(Self { option, path, opened })
+    }
+
+    pub(in crate::command) fn write(self, text: &str) -> Result<(), Error> {
+        let Self { option, path, opened: (destination, mut file) } = self;
+        let written = file.write_all(text.as_bytes()).and_then(|()| destination.finish(&file));
+        written.map_err(|error| Error::Refused(format!("{option}: {}: {error}", path.display())))?;
+        anstream::eprintln!("{}: {} kB", path.display(), text.len().div_ceil(1000));
+        Ok(())
+    }
 }

@@ -1,9 +1,10 @@
 //! Kernels in QEMU: building, booting one, two against each other, a matrix of them, and what a cost is made of.
 
+pub(in crate::command) mod bisect;
 mod explain;
 pub(in crate::command) mod gate;
 
-use crate::cli::{Format, Lab, LabBoot, LabKernels, Speed};
+use crate::cli::{Format, GuestArgs, Lab, LabBoot, LabKernels, Output, Speed};
 use crate::command::pages::{LabDoctorPage, LabKernelsPage};
 use crate::command::{boots, run};
 use crate::error::{Code, Error};
@@ -17,7 +18,7 @@ use tickmark_drive::plan;
 use tickmark_drive::target::Guest;
 use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
 use tickmark_store::Store;
-use tickmark_wire::{Nanos, Plan};
+use tickmark_wire::{Nanos, Plan, names};
 
 /// The kernels of the document, where none is named.
 const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
@@ -32,6 +33,7 @@ pub(in crate::command) fn run(
         Lab::Boot(asked) => boot(&store()?, asked),
         Lab::Gate(asked) => gate::run(&store()?, asked),
         Lab::Explain(asked) => explain::run(&store()?, asked),
+        Lab::Bisect(asked) => bisect::run(&store()?, asked),
         Lab::Run(asked) => boots::lab_run(&store()?, asked),
     }
 }
@@ -102,6 +104,68 @@ fn boot(store: &Store, options: &LabBoot) -> Result<Code, Error> {
     let (guest, plan) = guest_and_plan(&mut bench, options)?;
     let name = options.name.clone().unwrap_or_else(|| format!("lab {}", options.kernel));
     run::guest(store, &bench.control, &guest, &plan, &name, options)
+}
+
+/// Instructions take 2^4 ns where they are counted: 62.5 million a second.
+const SHIFT: u8 = 4;
+
+/// A boot of a kernel in which instructions are counted.
+fn plain_boot(kernel: &str, select: Vec<String>, append: &str) -> LabBoot {
+    LabBoot {
+        select,
+        kernel: kernel.to_owned(),
+        speed: Speed::Mips(SHIFT),
+        agent: None,
+        memory: None,
+        cpus: 1,
+        append: append.to_owned(),
+        write: Vec::new(),
+        module: Vec::new(),
+        phase: None,
+        runs: None,
+        slice: None,
+        limit: None,
+        name: None,
+        output: Output { format: Format::Text },
+    }
+}
+
+/// That of one operation.
+fn operation_boot(kernel: &str, probe: &str, guest: &GuestArgs) -> LabBoot {
+    LabBoot { agent: guest.agent, ..plain_boot(kernel, vec![probe.to_owned()], &guest.append) }
+}
+
+/// The name of the one operation that a probe is.
+///
+/// # Errors
+/// There is none of that name, or several.
+fn one_operation(probe: &String) -> Result<String, Error> {
+    let selected = selection::select(std::slice::from_ref(probe))?;
+    let all: Vec<&str> =
+        selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str()).collect();
+    if let [one] = all[..] {
+        return Ok(one.to_owned());
+    }
+    let some = all.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    // For the tick that is the loop that does nothing.
+    let such = all
+        .iter()
+        .find(|name| **name == names::SPIN)
+        .map_or(String::new(), |spin| format!(", such as {spin}"));
+    let (more, count) = (if all.len() > 3 { ", ..." } else { "" }, all.len());
+    Err(Error::Usage(format!("{probe} names {count} operations ({some}{more}); name one{such}")))
+}
+
+/// Refuses guests of several architectures: their instructions are no measure of each other.
+fn same_architecture<'a>(guests: impl IntoIterator<Item = &'a Guest>) -> Result<(), Error> {
+    let mut all = guests.into_iter().map(|guest| guest.machine.arch);
+    let first = all.next();
+    if all.all(|arch| Some(arch) == first) {
+        return Ok(());
+    }
+    Err(Error::Usage(
+        "the kernels are of two architectures: their instructions are no measure of each other".to_owned(),
+    ))
 }
 
 /// A guest, and what is measured in it.

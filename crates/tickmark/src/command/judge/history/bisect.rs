@@ -1,28 +1,13 @@
 //! With which commit a figure changed: commits between two are measured until one of them has it, as often as the noise asks for.
 
 use crate::cli::{BisectArgs, Format};
+use crate::command::journal::{Journal, Kept};
 use crate::error::{Code, Error};
 use crate::progress::{Steps, control};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
-use tickmark_drive::bisect::{Commit, CommitCommand, Tree};
+use tickmark_drive::bisect::{CommitCommand, Tree};
 use tickmark_render::bisect::{Bisected, Outcome};
 use tickmark_stats::bisection::{Bisection, Step};
 use tickmark_store::Store;
-use tickmark_store::files::{SMALL, open_regular, read_regular};
-
-/// The folder of the store in which measurements are kept as they come.
-const FOLDER: &str = "bisections";
-
-/// A line of what is kept: a figure of a commit.
-#[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    commit: String,
-    value: f64,
-}
 
 /// Bisects `range`, or what `--range` says.
 pub(super) fn run(
@@ -49,7 +34,9 @@ pub(super) fn run(
         printed: options.printed,
         limit: std::time::Duration::from_secs(options.limit),
     };
-    let mut journal = Journal::open(store, &commits, &how)?;
+    let ends = [commits.first(), commits.last()].map(|commit| commit.map_or("", |commit| &commit.id));
+    let CommitCommand { prepare, command, printed, .. } = &how;
+    let mut journal = Journal::open(store, &format!("{ends:?} {prepare:?} {command:?} {printed}"))?;
     let mut values = vec![Vec::new(); commits.len()];
     let mut failed = vec![None; commits.len()];
     let mut take = |kept: &Kept, bisection: &mut Bisection| {
@@ -126,44 +113,4 @@ pub(super) fn run(
         Format::Text => crate::command::print(&page.text())?,
     }
     Ok(if matches!(page.outcome, Outcome::Found { .. }) { Code::Done } else { Code::Unjudged })
-}
-
-/// Measurements of one bisection, a file of the store.
-struct Journal {
-    path: PathBuf,
-    file: File,
-    earlier: Vec<Kept>,
-}
-
-impl Journal {
-    fn open(store: &Store, commits: &[Commit], how: &CommitCommand) -> Result<Self, Error> {
-        let ends = [commits.first(), commits.last()].map(|commit| commit.map_or("", |commit| &commit.id));
-        let CommitCommand { prepare, command, printed, .. } = how;
-        let key = format!("{ends:?} {prepare:?} {command:?} {printed}");
-        let hash: String = Sha256::digest(key).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let folder = store.root().join(FOLDER);
-        std::fs::create_dir_all(&folder).map_err(Error::file("make", &folder))?;
-        let path = folder.join(format!("{hash}.jsonl"));
-        let earlier = match read_regular(&path, SMALL) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Error::file("read", &path)(error)),
-            // A line that a kill cut off is none.
-            Ok(bytes) => String::from_utf8_lossy(&bytes)
-                .lines()
-                .filter_map(|line| serde_json::from_str(line).ok())
-                .collect(),
-        };
-        let file = open_regular(&path, File::options().create(true).append(true));
-        let file = file.map_err(Error::file("write", &path))?;
-        Ok(Self { path, file, earlier })
-    }
-
-    fn add(&mut self, kept: &Kept) -> Result<(), Error> {
-        let line =
-            serde_json::to_string(kept).map_err(|error| Error::file("write", &self.path)(error.into()))?;
-        // Behind a line that was cut off.
-        let written =
-            self.file.write_all(format!("\n{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
-        written.map_err(Error::file("write", &self.path))
-    }
 }

@@ -1,7 +1,7 @@
 //! Two kernels against each other, path by path, in instructions.
 
-use super::guest_and_plan;
-use crate::cli::{Format, LabBoot, LabGate, Output, Speed};
+use super::{guest_and_plan, plain_boot, same_architecture};
+use crate::cli::{Format, LabBoot, LabGate};
 use crate::command::pages::LabGatePage;
 use crate::command::run;
 use crate::error::{Code, Error};
@@ -16,9 +16,6 @@ use tickmark_store::{Recording, Store, did_you_mean};
 
 /// What is measured where nothing is named.
 const USUAL: [&str; 2] = ["syscall", "switch.2p.0k"];
-/// Instructions take 2^4 ns: 62.5 million a second.
-const SHIFT: u8 = 4;
-
 /// A path in both kernels.
 pub(in crate::command) struct PathCost {
     pub(in crate::command) metric: String,
@@ -36,7 +33,7 @@ impl PathCost {
 }
 
 /// The instructions of each path, where nothing interrupts it: those of its floor.
-type Paths = BTreeMap<String, f64>;
+pub(super) type Paths = BTreeMap<String, f64>;
 
 pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     // A name that is none is told before the minutes that a kernel may take.
@@ -47,12 +44,7 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     let guests = names.map(|kernel| guest_and_plan(&mut bench, &boot(kernel, options)));
     let [base, new] = guests;
     let guests = [base?, new?];
-    if guests[0].0.machine.arch != guests[1].0.machine.arch {
-        return Err(Error::Usage(
-            "the kernels are of two architectures: their instructions are no measure of each other"
-                .to_owned(),
-        ));
-    }
+    same_architecture(guests.iter().map(|(guest, _)| guest))?;
     let mut paths = Vec::new();
     for (kernel, (guest, plan)) in names.into_iter().zip(guests) {
         let (recording, _) = run::guest_recording(
@@ -112,27 +104,12 @@ fn code(all: &[PathCost], without: &[Vec<String>; 2]) -> Code {
 /// The boot of one of the kernels.
 fn boot(kernel: &str, options: &LabGate) -> LabBoot {
     let usual = || USUAL.map(str::to_owned).to_vec();
-    LabBoot {
-        select: if options.select.is_empty() { usual() } else { options.select.clone() },
-        kernel: kernel.to_owned(),
-        speed: Speed::Mips(SHIFT),
-        agent: None,
-        memory: None,
-        cpus: 1,
-        append: options.append.clone(),
-        write: Vec::new(),
-        module: Vec::new(),
-        phase: None,
-        runs: None,
-        slice: None,
-        limit: None,
-        name: None,
-        output: Output { format: options.output.format },
-    }
+    let select = if options.select.is_empty() { usual() } else { options.select.clone() };
+    plain_boot(kernel, select, &options.append)
 }
 
 /// Floors of a recording in instructions.
-fn instructions(recording: &Recording) -> Result<Paths, Error> {
+pub(super) fn instructions(recording: &Recording) -> Result<Paths, Error> {
     let one = tickmark_analysis::instruction(recording)
         .ok_or_else(|| Error::Refused("the guest did not say how long an instruction takes".to_owned()))?;
     let groups = report::rows_of(recording, &|_| true);

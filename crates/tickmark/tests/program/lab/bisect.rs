@@ -1,0 +1,111 @@
+//! Bisection of a kernel's commits. The tree here "compiles" images that the lab has built before: with which commit the other one
+//! comes, which does not compile, and which gives something that is no kernel.
+
+use super::image;
+use crate::bench::{Bench, refused};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const MAKEFILE: &str = "\
+tinyconfig:
+	: > $(O)/.config
+olddefconfig:
+	tac $(O)/.config | awk '{match($$0, /CONFIG_[A-Za-z0-9_]+/); k = substr($$0, RSTART, RLENGTH)} !seen[k]++' > $(O)/.new
+	mv $(O)/.new $(O)/.config
+bzImage:
+	mkdir -p $(O)/arch/x86/boot
+	cp $(shell cat image) $(O)/arch/x86/boot/bzImage
+";
+
+fn git(tree: &Path, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+    let output = Command::new("git").arg("-C").arg(tree).args(identity).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+#[ignore = "second tier: QEMU and kernels"]
+fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
+    let bench = Bench::new();
+    let tree = bench.store().with_file_name("linux");
+    let cache = bench.store().with_file_name("cache");
+    fs::create_dir(&tree).unwrap();
+    let [short, long] = ["x86_64:hz=1000", "x86_64:hz=1000:osnoise=on"].map(image);
+    fs::write(tree.join("Makefile"), MAKEFILE).unwrap();
+    git(&tree, &["init", "--quiet"]);
+    for number in 0..=12 {
+        let image = match number {
+            4 => Path::new("/nowhere"),
+            10 => Path::new("/bin/true"),
+            number if number < 8 => short.as_path(),
+            _ => long.as_path(),
+        };
+        fs::write(tree.join("image"), format!("{}\n", image.display())).unwrap();
+        fs::write(tree.join("number"), number.to_string()).unwrap();
+        git(&tree, &["add", "."]);
+        git(&tree, &["commit", "--quiet", "-m", &format!("number {number}")]);
+    }
+    let bisect = |range: &str| {
+        let place = tree.to_str().unwrap();
+        let mut tickmark = bench.command(&[
+            "lab",
+            "bisect",
+            range,
+            "syscall.signal.handle",
+            "--tree",
+            place,
+            "--format",
+            "json",
+        ]);
+        // The programs that it builds are those of every test; its commits are its own.
+        let usual = std::env::var_os("XDG_CACHE_HOME")
+            .map_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache"), Into::into);
+        let _ = fs::create_dir_all(cache.join("tickmark"));
+        for shared in ["agents", "plugins", "programs", "symbols"] {
+            let _ = std::os::unix::fs::symlink(
+                usual.join("tickmark").join(shared),
+                cache.join("tickmark").join(shared),
+            );
+        }
+        tickmark.env("XDG_CACHE_HOME", &cache).output().unwrap()
+    };
+    let before = git(&tree, &["rev-parse", "HEAD"]);
+    let model = crate::bench::page_of(&bisect("HEAD~12..HEAD").stdout);
+    let answer = model["answer"].as_str().unwrap();
+    assert!(answer.contains("(number 8)") && answer.contains("instructions more since"), "{answer}");
+    assert_eq!(model["found"].as_array().unwrap().len(), 1, "{model}");
+    assert_eq!(model["found"][0], git(&tree, &["rev-parse", "HEAD~4"]));
+    let functions = model["functions"].as_array().unwrap();
+    assert!(functions.iter().any(|one| one["name"] == "uprobe_deny_signal"), "{functions:?}");
+    let all: f64 = functions.iter().map(|one| one["difference"].as_f64().unwrap()).sum();
+    let at = |subject: &str| {
+        let measured = model["measured"].as_array().unwrap();
+        measured
+            .iter()
+            .find(|one| one["subject"] == subject)
+            .unwrap_or_else(|| panic!("no {subject} in {measured:?}"))
+    };
+    let [short, long] = ["number 7", "number 8"].map(|subject| at(subject)["instructions"].as_f64().unwrap());
+    assert!((all - (long - short)).abs() < 2.0, "{all} {short} {long}");
+    // Six measurements or so, the user's tree as it was, and nothing of gigabytes left.
+    assert!(model["measured"].as_array().unwrap().len() <= 8, "{model}");
+    assert_eq!(
+        (git(&tree, &["status", "--porcelain"]), git(&tree, &["rev-parse", "HEAD"])),
+        (String::new(), before)
+    );
+    assert_eq!(fs::read_dir(cache.join("tickmark/commits")).unwrap().count(), 0);
+    // What was measured is taken up: the same answer, of images that are made again for the functions alone.
+    let boots = || fs::read_dir(bench.store().join("recordings")).unwrap().count();
+    let made = boots();
+    assert_eq!(crate::bench::page_of(&bisect("HEAD~12..HEAD").stdout)["found"], model["found"]);
+    assert_eq!(boots(), made + 2);
+    // One end of which nothing comes, none of which anything comes, and no difference.
+    refused(&bisect("HEAD~8..HEAD"), 1, &["an end of the range"]);
+    let none = bisect("HEAD~3..HEAD");
+    assert_eq!(none.status.code(), Some(5), "{none:?}");
+    refused(&bisect("HEAD..HEAD~3"), 2, &["no ancestor"]);
+    fs::remove_dir_all(tree.join(".git")).unwrap();
+    refused(&bisect("HEAD~3..HEAD"), 1, &["in no git tree"]);
+}
