@@ -56,13 +56,14 @@ impl Agreement {
         let mut seen: BTreeMap<i64, usize> = BTreeMap::new();
         more.iter().for_each(|more| *seen.entry(*more).or_default() += 1);
         let beside = seen.iter().max_by_key(|(_, count)| **count).map_or(0, |(more, _)| *more);
-        let interrupted = more.iter().filter(|more| **more > beside + ROUNDING).count();
+        let drift = (clock.iter().max().copied().unwrap_or(0) as f64 * drift).ceil() as i64;
+        let off = ROUNDING + drift;
+        let interrupted = more.iter().filter(|more| **more > beside + off).count();
         let least = more.iter().min().copied().unwrap_or(0);
-        let drift = (clock.iter().max().copied().unwrap_or(0) as f64 * drift) as i64;
         let interrupts = calls.entries.iter().filter(|entry| super::is_interrupt(&entry.name));
         let interrupts: u64 = interrupts.map(|entry| entry.count).sum();
         let too_many = interrupted as f64 > interrupts as f64 * INTERRUPTED + FEW;
-        if !(-drift..=BESIDE + drift).contains(&beside) || least < beside - ROUNDING - drift || too_many {
+        if !(-drift..=BESIDE + drift).contains(&beside) || least < beside - off || too_many {
             let (counted, clock) = (calls.instructions(), clock.iter().sum::<i64>());
             return Err(format!(
                 "the counts do not agree with the guest's clock, and nothing is said: {counted} instructions were counted where the clock has {clock}; of {} windows {interrupted} have more than the usual {beside} beside the clock's, and the least has {least}. Another agent (--agent) may do",

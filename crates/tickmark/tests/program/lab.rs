@@ -121,6 +121,7 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
         out(&larger),
         err(&larger)
     );
+    assert!(out(&larger).contains("which functions: tickmark lab explain syscall."), "{}", out(&larger));
     refused(&gate("powerpc:hz=100", &[]), 2, &["two architectures"]);
     refused(&gate("x86_64:hz=1000", &["--max", "syscall.nul=150"]), 2, &["did you mean syscall.null"]);
     refused(&gate("x86_64:hz=1000", &["--margin", "x"]), 2, &["number of instructions"]);

@@ -145,10 +145,18 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2]) -> Stri
     let by = |path: &PathCost| path.new - path.base;
     sorted.sort_by(|a, b| b.fails().cmp(&a.fails()).then(by(b).abs().total_cmp(&by(a).abs())));
     let width = all.iter().map(|path| path.metric.len()).max().unwrap_or(0);
-    for path in sorted {
+    for path in &sorted {
         let PathCost { metric, base, new, verdict, .. } = path;
         let difference = by(path);
         let _ = writeln!(text, "  {metric:width$} {base:>10.1} {new:>10.1} {difference:>+9.1}  {verdict}");
+    }
+    if let Some(first) = sorted.first().filter(|path| by(path).abs() > options.margin) {
+        let (metric, base, new) = (&first.metric, &options.base, &options.new);
+        let _ = writeln!(
+            text,
+            "\nwhich functions: tickmark lab explain {metric} --kernel {base} --against {new}{}",
+            if options.append.is_empty() { String::new() } else { format!(" --append '{}'", options.append) }
+        );
     }
     text
 }
