@@ -1,15 +1,17 @@
 //! Which functions an operation's instructions are in, and what made it dearer.
 
-use crate::grid::{fitting_table, hanging};
+mod html;
+mod tables;
+
+pub use html::{flame, html};
+
+use crate::grid::hanging;
 use crate::number::percent;
 use std::fmt::Write;
-use tickmark_analysis::explain::{Change, Explanation, Function, Interrupt, difference};
+use tables::{FunctionTable, kinds_text};
+use tickmark_analysis::explain::{Change, Explanation, Interrupt, difference};
 use tickmark_wire::Part;
 
-/// Rows of a table of functions.
-const ROWS: usize = 16;
-/// Kinds of an interrupt.
-const KINDS: usize = 8;
 /// An interrupt with fewer instructions than this share of all is named only.
 const MATTERS: f64 = 0.001;
 
@@ -56,14 +58,24 @@ pub fn text((kernel, of): Explained<'_>) -> String {
     for sentence in answer((kernel, of)) {
         let _ = writeln!(text, "{}", hanging(&sentence));
     }
-    if of.kernel >= NOTHING {
-        table_of(&mut text, "The operation in the kernel", &of.functions, of.kernel);
-    }
-    for interrupt in that_matter(of) {
-        table_of(&mut text, &spoken(&interrupt.name), &interrupt.functions, interrupt.mean);
-        kinds(&mut text, interrupt);
+    for (table, interrupt) in tables((kernel, of)) {
+        table.text(&mut text);
+        if let Some(interrupt) = interrupt {
+            kinds_text(&mut text, interrupt);
+        }
     }
     text
+}
+
+/// The tables of an explanation: of the operation, and of each interrupt.
+fn tables<'a>((_, of): Explained<'a>) -> Vec<(FunctionTable, Option<&'a Interrupt>)> {
+    let operation = FunctionTable::of_functions("The operation in the kernel", &of.functions, of.kernel);
+    let interrupts = that_matter(of).map(|interrupt| {
+        let title = spoken(&interrupt.name);
+        (FunctionTable::of_functions(&title, &interrupt.functions, interrupt.mean), Some(interrupt))
+    });
+    let all = std::iter::once((operation, None)).chain(interrupts);
+    all.filter(|(table, _)| !table.is_empty()).collect()
 }
 
 /// A way into the kernel, for who does not know its name.
@@ -181,64 +193,6 @@ fn caches(of: &Explanation) -> Vec<String> {
     all
 }
 
-fn table_of(text: &mut String, title: &str, functions: &[Function], whole: f64) {
-    let _ = writeln!(text, "\n{title}, {} instructions each, by function:", instructions(whole));
-    let shown = functions.iter().take(ROWS).take_while(|function| function.own >= NOTHING).count();
-    let has_misses = functions.iter().any(|function| function.misses != [0.0; 2]);
-    let mut heading = vec!["function", "calls", "own", "share", "inclusive"];
-    if has_misses {
-        heading.extend(["I-misses", "D-misses"]);
-    }
-    let mut rows = vec![heading.into_iter().map(str::to_owned).collect::<Vec<_>>()];
-    rows.extend(functions[..shown].iter().map(|function| {
-        let mut row = vec![
-            function.name.clone(),
-            format!("{:.2}", function.calls),
-            instructions(function.own),
-            percent(function.own / whole),
-            instructions(function.inclusive),
-        ];
-        if has_misses {
-            row.extend(function.misses.map(instructions));
-        }
-        row
-    }));
-    fitting_table(text, &rows, &[1, 2, 3, 4, 5, 6], &[1, 3]);
-    rest(text, functions[shown..].iter().map(|function| function.own), "with");
-}
-
-/// What a table leaves out.
-fn rest(text: &mut String, left: impl ExactSizeIterator<Item = f64>, with: &str) {
-    let functions = left.len();
-    let sum: f64 = left.sum();
-    if functions > 0 && sum.abs() >= NOTHING {
-        let _ = writeln!(text, "and {functions} more {with} {} (--format json has all)", instructions(sum));
-    }
-}
-
-fn kinds(text: &mut String, interrupt: &Interrupt) {
-    if interrupt.kinds.len() < 2 {
-        return;
-    }
-    let _ = writeln!(text, "\nIts kinds, and what makes each:");
-    for kind in interrupt.kinds.iter().take(KINDS) {
-        let each = kind.instructions.map_or("others".to_owned(), |each| instructions(each as f64));
-        let each = each.strip_suffix(".0").unwrap_or(&each);
-        // A number stays with its name.
-        let by =
-            kind.differs_by.iter().map(|(name, by)| format!("{}\u{a0}{name}", more(*by).replace(".0", "")));
-        let place = if kind.is_nested { " from the kernel" } else { " from programs  " };
-        let by = if kind.is_usual { "the usual one".to_owned() } else { by.collect::<Vec<_>>().join(", ") };
-        let line = format!("{:>5} x {each:>6}{place}  {by}", kind.count);
-        let _ = writeln!(text, "{}", hanging(line.trim_end()).replace('\u{a0}', " "));
-    }
-    let left = interrupt.kinds.len().saturating_sub(KINDS);
-    if left > 0 {
-        let count: u64 = interrupt.kinds[KINDS..].iter().map(|kind| kind.count).sum();
-        let _ = writeln!(text, "and {count} more, of {left} kinds");
-    }
-}
-
 /// What makes the operation of the second kernel dearer or cheaper.
 #[must_use]
 pub fn compared([before, after]: [Explained<'_>; 2]) -> String {
@@ -246,19 +200,22 @@ pub fn compared([before, after]: [Explained<'_>; 2]) -> String {
     for sentence in compared_answer([before, after]) {
         let _ = writeln!(text, "{}", hanging(&sentence));
     }
-    changes_by_function(
-        &mut text,
-        "The operation in the kernel",
-        &difference(&before.1.functions, &after.1.functions),
-    );
-    for interrupt in that_matter(after.1) {
-        let Some(same) = before.1.interrupts.iter().find(|other| other.name == interrupt.name) else {
-            continue;
-        };
-        let title = spoken(&interrupt.name);
-        changes_by_function(&mut text, &title, &difference(&same.functions, &interrupt.functions));
-    }
+    compared_tables([before, after]).iter().for_each(|table| table.text(&mut text));
     text
+}
+
+/// The tables of what differs: of the operation, and of each interrupt.
+fn compared_tables([before, after]: [Explained<'_>; 2]) -> Vec<FunctionTable> {
+    let changes = difference(&before.1.functions, &after.1.functions);
+    let mut all = vec![FunctionTable::of_changes("The operation in the kernel", &changes)];
+    for interrupt in that_matter(after.1) {
+        if let Some(same) = before.1.interrupts.iter().find(|other| other.name == interrupt.name) {
+            let changes = difference(&same.functions, &interrupt.functions);
+            all.push(FunctionTable::of_changes(&spoken(&interrupt.name), &changes));
+        }
+    }
+    all.retain(|table| !table.is_empty());
+    all
 }
 
 /// The sentences of a comparison.
@@ -308,19 +265,10 @@ pub fn compared_answer([(one, before), (other, after)]: [Explained<'_>; 2]) -> V
 
 /// A table of functions that differ; nothing where none does.
 pub fn changes_by_function(text: &mut String, title: &str, changes: &[Change]) {
-    if changes.is_empty() {
-        return;
+    let table = FunctionTable::of_changes(title, changes);
+    if !table.is_empty() {
+        table.text(text);
     }
-    let sum: f64 = changes.iter().map(Change::difference).sum();
-    let _ = writeln!(text, "\n{title}, by function: {} instructions", more(sum));
-    let mut rows = vec![["function", "difference", "before", "after", "calls"].map(str::to_owned).to_vec()];
-    rows.extend(changes.iter().take(ROWS).map(|change| {
-        let [before, after] = change.own.map(instructions);
-        let calls = format!("{:.2} to {:.2}", change.calls[0], change.calls[1]);
-        vec![change.name.clone(), more(change.difference()), before, after, calls]
-    }));
-    fitting_table(text, &rows, &[1, 2, 3, 4], &[4]);
-    rest(text, changes.get(ROWS..).unwrap_or_default().iter().map(Change::difference), "with together");
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ MODEL is mpc860 (4 KiB each of instructions and data, 2 ways, lines of 16 bytes)
 Examples:
   tickmark lab explain syscall.null
   tickmark lab explain tick.spin --kernel powerpc:hz=100 --stacks tick.svg
-  tickmark lab explain syscall.null --kernel ./bzImage.main --against ./bzImage.mine
+  tickmark lab explain syscall.null --kernel ./bzImage.main --against ./bzImage.mine -o page.html
   tickmark lab explain tick.spin --kernel powerpc:hz=100 --cache mpc860";
 
 pub(super) const BISECT_EXAMPLES: &str = "\
@@ -236,6 +236,9 @@ pub(crate) struct LabExplain {
     /// Simulate first-level caches, and count their misses
     #[arg(long, value_name = "MODEL", value_parser = caches)]
     pub(crate) cache: Option<String>,
+    /// Write a page that stands alone: flame graphs, all functions
+    #[arg(id = "file", long = "output", short = 'o', value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
     #[command(flatten)]

@@ -122,7 +122,11 @@ fn what_makes_a_path_dearer_is_named() {
     let bench = Bench::new();
     let [one, other] = ["x86_64:hz=1000", "x86_64:hz=1000:osnoise=on"];
     let explain = ["lab", "explain", "syscall.signal.handle", "--kernel", one, "--against"];
-    let model = bench.json(&[&explain[..], &[other]].concat());
+    let page = file(&bench, "page.html");
+    let model = bench.json(&[&explain[..], &[other, "-o", page.to_str().unwrap()]].concat());
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.matches("<svg").count() == 2 && page.contains("<td>uprobe_deny_signal</td>"), "{page}");
+    assert!(page.contains("Its kinds, and what makes each") && !page.contains("<script src"), "{page}");
     let kernels = &model["kernels"];
     let [before, after] = [0, 1].map(|side| number(&kernels[side], "kernel_instructions"));
     let changes = model["difference"].as_array().unwrap();

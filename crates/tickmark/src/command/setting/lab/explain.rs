@@ -11,9 +11,8 @@ use tickmark_analysis::explain::{Explanation, explain};
 use tickmark_drive::lab::Bench;
 use tickmark_drive::target::Guest;
 use tickmark_lab::Need;
-use tickmark_render::explain::{Explained, compared, text};
+use tickmark_render::explain::{Explained, compared, flame, text};
 use tickmark_render::json::ExplainPage;
-use tickmark_render::plot::Flame;
 use tickmark_store::Store;
 use tickmark_wire::{Nanos, Plan};
 
@@ -25,6 +24,7 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
     let metric = one_operation(&options.probe)?;
     // And a file that cannot be written.
     let stacks = options.stacks.as_ref().map(|path| Place::open("--stacks", path)).transpose()?;
+    let page = options.file.as_ref().map(|path| Place::open("--output", path)).transpose()?;
     let mut bench = Bench::new(control())?;
     let kernels: Vec<&String> = std::iter::once(&options.kernel).chain(&options.against).collect();
     bench.kernels(kernels.iter().copied(), Need::Image)?;
@@ -46,6 +46,9 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
             [before, after] => compared([before, after]),
             _ => all.iter().map(|one| text(*one)).collect::<String>(),
         })?,
+    }
+    if let Some(page) = page {
+        page.write(&tickmark_render::explain::html(&all))?;
     }
     if let (Some(stacks), Some(path), [one]) = (stacks, &options.stacks, &all[..]) {
         stacks.write(&call_tree(path, *one))?;
@@ -82,13 +85,10 @@ pub(super) fn explained(
 }
 
 /// The call tree: as a flame graph where the file is to be one.
-fn call_tree(file: &Path, (kernel, explanation): Explained<'_>) -> String {
-    let stacks = explanation.calls.stacks();
-    if file.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("svg")) {
-        return stacks.iter().map(|(names, own)| format!("{} {own}\n", names.join(";"))).collect();
+fn call_tree(file: &Path, one: Explained<'_>) -> String {
+    if file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+        return flame(one).svg();
     }
-    let (title, unit) =
-        (format!("{} on {kernel}, instructions by function", explanation.metric), "instructions");
-    let stacks = stacks.into_iter().map(|(names, own)| (names, own as f64)).collect();
-    Flame { title, unit: unit.to_owned(), stacks }.svg()
+    let stacks = one.1.calls.stacks();
+    stacks.iter().map(|(names, own)| format!("{} {own}\n", names.join(";"))).collect()
 }
