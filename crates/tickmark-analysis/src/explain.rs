@@ -248,17 +248,18 @@ fn interrupt(calls: &Calls, name: &str) -> Interrupt {
             kind.by_function.get(name).copied().unwrap_or(0) as f64 / kind.count.max(1) as f64
         };
         let told = entry.kinds.iter().filter(|kind| kind.instructions.is_some());
-        let Some(usual) = told.max_by_key(|kind| kind.count) else { continue };
+        let usual = told.max_by_key(|kind| kind.count);
         for kind in &entry.kinds {
-            let names: BTreeSet<&String> = kind.by_function.keys().chain(usual.by_function.keys()).collect();
-            let by = |name: &&String| of_one(kind, name) - of_one(usual, name);
+            let other = usual.map(|usual| usual.by_function.keys()).into_iter().flatten();
+            let names: BTreeSet<&String> = kind.by_function.keys().chain(other).collect();
+            let by = |name: &&String| usual.map_or(0.0, |usual| of_one(kind, name) - of_one(usual, name));
             let mut differs_by: Vec<(String, f64)> =
                 names.iter().map(|name| ((*name).clone(), by(name))).collect();
             differs_by.retain(|(_, by)| by.abs() >= 0.5);
             differs_by.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
             differs_by.truncate(TOLD);
             let (instructions, count, is_nested) = (kind.instructions, kind.count, entry.is_nested);
-            let is_usual = std::ptr::eq(kind, usual);
+            let is_usual = usual.is_some_and(|usual| std::ptr::eq(kind, usual));
             kinds.push(InterruptKind { instructions, count, is_nested, is_usual, differs_by });
         }
     }

@@ -31,7 +31,8 @@ pub struct CommitCommand {
 
 /// A git tree with copies of its commits.
 pub struct Tree {
-    tree: PathBuf,
+    /// Where git keeps what it knows of it.
+    own: String,
     copy: PathBuf,
     scratch: PathBuf,
     ready: BTreeSet<String>,
@@ -43,39 +44,47 @@ impl Tree {
     /// # Errors
     /// There is no git, or no tree of its.
     pub fn open(folder: &Path, scratch: &Path) -> Result<Self, Error> {
-        let none = |why: Error| {
-            Error::Refused(format!("{} is in no git tree (--tree DIR): {why}", folder.display()))
-        };
-        let own = git(folder, &["rev-parse", "--absolute-git-dir"]).map_err(none)?;
-        let copy = scratch.join("tree");
-        let to = copy.to_string_lossy();
-        if !copy.exists() {
-            git(scratch, &["clone", "--quiet", "--shared", "--no-checkout", "--", own.trim(), &to])?;
+        let own = git_folder(folder)?;
+        let made =
+            Self { own, copy: scratch.join("tree"), scratch: scratch.to_owned(), ready: BTreeSet::new() };
+        if made.copy.exists() {
+            // Whoever was killed there is gone.
+            let _ = std::fs::remove_file(made.copy.join(".git/index.lock"));
+        } else {
+            made.copy_tree()?;
         }
-        Ok(Self { tree: folder.to_owned(), copy, scratch: scratch.to_owned(), ready: BTreeSet::new() })
+        Ok(made)
     }
 
-    /// The commits of `GOOD..BAD` along first parents, the good one first.
+    fn copy_tree(&self) -> Result<(), Error> {
+        let to = self.copy.to_string_lossy();
+        git(&self.scratch, &["clone", "--quiet", "--shared", "--no-checkout", "--", &self.own, &to]).map(drop)
+    }
+
+    /// The commits of `GOOD..BAD` in the tree that a folder is in, along first parents, the good one first; of those before a merge that
+    /// brought the good one, none.
     ///
     /// # Errors
-    /// One of them is none of the tree, or the good one is no ancestor of the bad one.
-    pub fn commits(&self, range: &str) -> Result<Vec<Commit>, Error> {
+    /// There is no git, or no tree of its; one of them is none of the tree, or the good one is no ancestor of the bad one.
+    pub fn commits(folder: &Path, range: &str) -> Result<Vec<Commit>, Error> {
+        let tree = git_folder(folder)?;
+        let tree = Path::new(&tree);
         let wrong = || Error::Usage(format!("{range:?} is no range of commits, such as v1.0..main"));
         let (good, bad) = range.split_once("..").ok_or_else(wrong)?;
         // In the tree itself, whose names the copy does not have.
         let commit = |name: &str| -> Result<String, Error> {
             let whole = format!("{}^{{commit}}", if name.is_empty() { "HEAD" } else { name });
-            let found = git(&self.tree, &["rev-parse", "--verify", "--quiet", "--end-of-options", &whole]);
+            let found = git(tree, &["rev-parse", "--verify", "--quiet", "--end-of-options", &whole]);
             let id = found.map_err(|_| Error::Usage(format!("no commit {name:?} in this tree")))?;
             Ok(id.trim().to_owned())
         };
         let (first, last) = (commit(good)?, commit(bad)?);
-        git(&self.tree, &["merge-base", "--is-ancestor", &first, &last]).map_err(|_| {
+        git(tree, &["merge-base", "--is-ancestor", &first, &last]).map_err(|_| {
             Error::Usage(format!("{range}: the first is no ancestor of the second; {bad}..{good}?"))
         })?;
         let between = format!("{first}..{last}");
         let list = |arguments: &[&str]| -> Result<Vec<Commit>, Error> {
-            let text = git(&self.tree, &[&["rev-list", "--format=%H %s"], arguments].concat())?;
+            let text = git(tree, &[&["rev-list", "--format=%H %s"], arguments].concat())?;
             // Before each comes a line of its own.
             let lines = text.lines().filter(|line| !line.starts_with("commit "));
             let one = |line: &str| {
@@ -84,7 +93,8 @@ impl Tree {
             };
             Ok(lines.map(one).collect())
         };
-        Ok([list(&["-1", &first])?, list(&["--first-parent", "--reverse", &between])?].concat())
+        Ok([list(&["-1", &first])?, list(&["--first-parent", "--ancestry-path", "--reverse", &between])?]
+            .concat())
     }
 
     /// The copy with the files of a commit: those that differ from the one before are written.
@@ -92,6 +102,11 @@ impl Tree {
     /// # Errors
     /// Git cannot.
     pub fn check_out(&self, commit: &Commit) -> Result<&Path, Error> {
+        // The copy of a tree that is shallow has its own objects, from when it was made.
+        if git(&self.copy, &["cat-file", "-e", &commit.id]).is_err() {
+            std::fs::remove_dir_all(&self.copy).map_err(Error::file("remove", &self.copy))?;
+            self.copy_tree()?;
+        }
         git(&self.copy, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
         Ok(&self.copy)
     }
@@ -122,6 +137,13 @@ impl Tree {
         let found = done.text.split_whitespace().rev().find_map(number);
         found.ok_or_else(|| Error::Refused(format!("`{}` prints no number", how.command)))
     }
+}
+
+/// Where git keeps what it knows of the tree that a folder is in.
+fn git_folder(folder: &Path) -> Result<String, Error> {
+    let none =
+        |why: Error| Error::Refused(format!("{} is in no git tree (--tree DIR): {why}", folder.display()));
+    Ok(git(folder, &["rev-parse", "--absolute-git-dir"]).map_err(none)?.trim().to_owned())
 }
 
 /// What git says.

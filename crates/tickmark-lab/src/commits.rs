@@ -1,9 +1,9 @@
 //! Kernels of commits of a tree that is not ours, built one after the other: each compiles only what the one before has otherwise.
 
-use crate::Error;
 use crate::cache::{Cache, Lock, hash};
 use crate::kernel::Kernel;
 use crate::make::{Maker, Progress};
+use crate::{Error, compiled, config, tools};
 use std::path::{Path, PathBuf};
 
 /// The kind of these cache entries.
@@ -19,18 +19,24 @@ pub struct CommitBuilds {
 }
 
 impl Cache {
-    /// The folder for a kernel of the commits of a tree; waits while another builds commits.
+    /// The folder for a kernel of the commits of a tree; waits while another builds commits, which `waits` is told once.
     ///
     /// # Errors
-    /// It cannot be made; the wait was interrupted.
+    /// What is missing to build and boot it, with its package; the folder cannot be made; the wait was interrupted.
     pub fn commit_builds(
         &self,
         tree: &str,
         kernel: &Kernel,
+        waits: &mut dyn FnMut(),
         stop: &dyn Fn() -> bool,
     ) -> Result<CommitBuilds, Error> {
-        let key = hash(&[tree, &kernel.to_string()]);
-        let lock = self.lock(KIND, &mut || {}, stop)?;
+        Error::together([tools::for_kernels(kernel.arch), tools::require_qemu(kernel.arch).map(drop)])?;
+        let compiler = compiled::version(&tools::compiler(kernel.arch)?)?;
+        let qemu = compiled::version(&tools::require_qemu(kernel.arch)?)?;
+        // What another compiler makes of a commit is another image, and another QEMU's count another figure.
+        let key = hash(&[tree, &kernel.to_string(), &config::fragment(kernel), &compiler, &qemu]);
+        let lock = self.lock(KIND, waits, stop)?;
+        self.remove_unused(KIND);
         let folder = self.entry(KIND, &key);
         for part in ["objects", "images"] {
             let part = folder.join(part);
@@ -41,6 +47,12 @@ impl Cache {
 }
 
 impl CommitBuilds {
+    /// What tells it from those of other trees, kernels, compilers and QEMUs.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// Where the copy of the tree may lie, too.
     #[must_use]
     pub fn folder(&self) -> &Path {
@@ -56,7 +68,7 @@ impl CommitBuilds {
     /// The image of a commit that `tree` has now; built where it is not there.
     ///
     /// # Errors
-    /// What is missing with its package; what did not compile.
+    /// It does not compile, or there is no room.
     pub fn build(
         &self,
         commit: &str,
@@ -69,7 +81,8 @@ impl CommitBuilds {
             return Ok(image);
         }
         let mut maker = Maker { cache: &self.cache, stop, on };
-        let built = maker.compile(&self.kernel, &self.key, tree, &self.folder.join("objects"), &[])?;
+        let log = format!("{}-{commit}", self.key);
+        let built = maker.compile(&self.kernel, &log, tree, &self.folder.join("objects"), &[])?;
         let part = image.with_extension("part");
         std::fs::copy(&built, &part).map_err(Error::file("write", &part))?;
         std::fs::rename(&part, &image).map_err(Error::file("write", &image))?;

@@ -112,7 +112,7 @@ pub fn answer((kernel, of): Explained<'_>) -> Vec<String> {
     let resumed: f64 = of.resumed.iter().map(|function| function.own).sum();
     if let Some(first) = of.resumed.first().filter(|_| resumed > total * MATTERS) {
         all.push(format!(
-            "Threads that slept when the counting began, the kernel's own first of all, took {} instructions, {} of all, most of them in {}.",
+            "Threads that slept when the counting began, the kernel's own first of all, took {} instructions, {} of all, the most in {}.",
             instructions(resumed),
             percent(resumed / total),
             first.name
@@ -146,18 +146,21 @@ fn believed(of: &Explanation) -> String {
         whole(agreement.instructions as f64),
         whole(of.operations as f64)
     );
+    let than = if agreement.beside < 0 { "fewer than" } else { "more than" };
     let says = match (agreement.windows, agreement.interrupted) {
-        (1, _) => format!("the guest's clock says {} fewer, those beside its stamps", agreement.beside),
+        (1, _) => {
+            format!("{} {than} the guest's clock says, those beside its stamps", agreement.beside.abs())
+        }
         (windows, 0) => format!(
-            "in each of {} windows {} more than the guest's clock says, those beside its stamps",
+            "in each of {} windows {} {than} the guest's clock says, those beside its stamps",
             whole(windows as f64),
-            agreement.beside
+            agreement.beside.abs()
         ),
         (windows, interrupted) => format!(
-            "in {} of {} windows {} more than the guest's clock says, those beside its stamps, and in {interrupted} an interrupt too",
+            "in {} of {} windows {} {than} the guest's clock says, those beside its stamps, and in {interrupted} an interrupt too",
             whole((windows - interrupted) as f64),
             whole(windows as f64),
-            agreement.beside
+            agreement.beside.abs()
         ),
     };
     format!("{counted}, {says}. A boot without the plugin gave the same output.")

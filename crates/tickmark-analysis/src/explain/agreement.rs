@@ -71,6 +71,10 @@ impl Agreement {
             ));
         }
         let counted = calls.instructions();
+        let nodes: u64 = calls.nodes.iter().map(|node| node.own).sum();
+        if nodes != counted {
+            return Err(format!("the call tree has {nodes} instructions, and the windows {counted}"));
+        }
         check_entries(calls)?;
         Ok(Self { windows: more.len(), instructions: counted, beside, interrupted })
     }

@@ -87,6 +87,9 @@ fn counts_that_the_clock_denies_are_refused() {
     assert_eq!(agreement(&[150 * 16, 150 * 16, 160 * 16], &longer).unwrap().interrupted, 1);
     // A tree that lacks what the visits have.
     longer.nodes[1].own -= 1;
+    let lacks = agreement(&[150 * 16, 150 * 16, 160 * 16], &longer).unwrap_err();
+    assert!(lacks.contains("the call tree has 2489 instructions, and the windows 2490"), "{lacks}");
+    longer.nodes[0].own += 1;
     assert!(
         agreement(&[150 * 16, 150 * 16, 160 * 16], &longer)
             .unwrap_err()

@@ -33,22 +33,27 @@ pub fn build(cache: &Cache, kernels: &[Kernel], need: Need, control: &Control) -
     Ok(built?)
 }
 
-/// The image of a commit, built where it is not there; its progress is told to the control.
+/// The image of a commit, built where it is not there, or why it cannot be; its progress is told to the control.
 ///
 /// # Errors
-/// Git has no such files, or they do not compile.
+/// Git or the system refuses, whatever the commit.
 pub fn build_commit(
     builds: &CommitBuilds,
     tree: &Tree,
     commit: &Commit,
     control: &Control,
-) -> Result<PathBuf, Error> {
+) -> Result<Result<PathBuf, String>, Error> {
     let copy = tree.check_out(commit)?;
     let built = builds.build(&commit.id, copy, &|| control.stopped(), &mut |progress| {
         control.tell(ProgressEvent::Kernel(progress));
     });
     control.tell(ProgressEvent::Over);
-    Ok(built?)
+    match built {
+        Err(why @ (tickmark_lab::Error::Build { .. } | tickmark_lab::Error::Symbol { .. })) => {
+            Ok(Err(why.to_string()))
+        }
+        built => Ok(Ok(built?)),
+    }
 }
 
 /// How long a boot with a command may take, where nothing is said.

@@ -106,6 +106,20 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
     let none = bisect("HEAD~3..HEAD");
     assert_eq!(none.status.code(), Some(5), "{none:?}");
     refused(&bisect("HEAD..HEAD~3"), 2, &["no ancestor"]);
+    refused(&bisect("HEAD..HEAD"), 2, &["no commit to find"]);
+    // A good commit that a merge brought: those before the merge lack it, and are not looked at.
+    let main = git(&tree, &["symbolic-ref", "--short", "HEAD"]);
+    git(&tree, &["checkout", "--quiet", "-b", "fix", "HEAD~12"]);
+    fs::write(tree.join("fix"), "").unwrap();
+    git(&tree, &["add", "."]);
+    git(&tree, &["commit", "--quiet", "-m", "fix"]);
+    git(&tree, &["checkout", "--quiet", &main]);
+    git(&tree, &["merge", "--quiet", "--no-ff", "-m", "merge", "fix"]);
+    let merged = crate::bench::page_of(&bisect("fix..HEAD").stdout);
+    assert_eq!(
+        (&merged["commits"], &merged["found"][0]),
+        (&2.into(), &git(&tree, &["rev-parse", "HEAD"]).into())
+    );
     fs::remove_dir_all(tree.join(".git")).unwrap();
     refused(&bisect("HEAD~3..HEAD"), 1, &["in no git tree"]);
 }

@@ -24,8 +24,8 @@ pub(super) fn run(
         return Err(Error::Usage("--error: a share above 0 and below 50%".to_owned()));
     }
     let scratch = tempfile::tempdir().map_err(Error::file("make", "a temporary folder"))?;
+    let commits = Tree::commits(&options.tree, &range)?;
     let mut tree = Tree::open(&options.tree, scratch.path())?;
-    let commits = tree.commits(&range)?;
     let mut bisection = Bisection::new(commits.len(), options.error)
         .ok_or_else(|| Error::Usage(format!("{range} has no commit to measure")))?;
     let how = CommitCommand {
