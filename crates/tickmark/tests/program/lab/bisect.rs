@@ -64,10 +64,9 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
             .map_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache"), Into::into);
         let _ = fs::create_dir_all(cache.join("tickmark"));
         for shared in ["agents", "plugins", "programs", "symbols"] {
-            let _ = std::os::unix::fs::symlink(
-                usual.join("tickmark").join(shared),
-                cache.join("tickmark").join(shared),
-            );
+            let place = usual.join("tickmark").join(shared);
+            fs::create_dir_all(&place).unwrap();
+            let _ = std::os::unix::fs::symlink(place, cache.join("tickmark").join(shared));
         }
         tickmark.env("XDG_CACHE_HOME", &cache).output().unwrap()
     };
