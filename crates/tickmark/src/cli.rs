@@ -65,8 +65,7 @@ pub(crate) use watch::{Doctor, DoctorFormat, Tick};
 /// Where the environment says that recordings are kept.
 pub(crate) const STORE: &str = "TICKMARK_STORE";
 
-/// Measures what timekeeping and communication cost on Linux: clock ticks, clock reads, timers, system
-/// calls, processes, messages.
+/// Measures what timekeeping and communication cost on Linux: clock ticks, clock reads, timers, system calls, processes, messages.
 #[derive(Debug, Parser)]
 #[command(name = "tickmark", version, arg_required_else_help = true, after_help = START)]
 pub(crate) struct Cli {
