@@ -62,7 +62,6 @@ struct probe {
 	int (*measure)(struct run *run);
 };
 
-
 /* How a run that gives no figure ended: `failed` reads errno, `lacking` says why this system cannot. Both return -1. */
 int failed(const char *call);
 int lacking(const char *why);
@@ -103,10 +102,16 @@ void *room(size_t bytes);
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x))
 #if defined(__x86_64__)
 #define OPAQUE_FLOAT(x) __asm__ volatile("" : "+x"(x))
+#define MARK(nop, register) __asm__ volatile("nopl 0x746d6b0" nop "(%%rax)" ::: "memory")
 #elif defined(__aarch64__)
 #define OPAQUE_FLOAT(x) __asm__ volatile("" : "+w"(x))
-#elif defined(__powerpc__) || defined(__riscv)
+#define MARK(nop, register) __asm__ volatile("orr xzr,xzr,x" register ::: "memory")
+#elif defined(__powerpc__)
 #define OPAQUE_FLOAT(x) __asm__ volatile("" : "+f"(x))
+#define MARK(nop, register) __asm__ volatile("ori " register "," register ",0" ::: "memory")
+#elif defined(__riscv)
+#define OPAQUE_FLOAT(x) __asm__ volatile("" : "+f"(x))
+#define MARK(nop, register) __asm__ volatile("slti zero,zero,0x6d" nop ::: "memory")
 #else
 #define OPAQUE_FLOAT(x) __asm__ volatile("" : "+m"(x))
 #endif
@@ -118,11 +123,7 @@ extern volatile int agent_opaque;
 
 /* Instructions that do nothing, for whoever counts those that are executed: a stream is prepared, what is timed begins, it has
  * ended. tcg-plugin/decode.c knows them. */
-#if defined(__GNUC__) && defined(__x86_64__)
-#define MARK(nop, register) __asm__ volatile("nopl 0x746d6b0" nop "(%%rax)" ::: "memory")
-#elif defined(__GNUC__) && defined(__powerpc__)
-#define MARK(nop, register) __asm__ volatile("ori " register "," register ",0" ::: "memory")
-#else
+#ifndef MARK
 #define MARK(nop, register)
 #endif
 #define MARK_BEGIN MARK("1", "21")

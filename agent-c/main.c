@@ -150,9 +150,7 @@ static void one(struct run *run)
 	/* It may have ended in the middle of a line. */
 	if (pid > 0 && WIFSIGNALED(status))
 		say("\n");
-	if (pid < 0)
-		;
-	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		say_reason("timed_out", run->id, "ended after its limit", NULL, 0);
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 5)
 		lost = -1;

@@ -1,5 +1,7 @@
-/* Instructions of the two processors, as far as they move the flow of control: the Intel manual's opcode map (volume 2, appendix A)
- * and the branch instructions of the Power ISA (book I, 2.4; book III-E for the returns from interrupts). */
+/* Instructions of the processors, as far as they move the flow of control: the Intel manual's opcode map (volume 2, appendix A), the
+ * branch instructions of the Power ISA (book I, 2.4; book III-E for the returns from interrupts), Arm's "Branches, Exception Generating and
+ * System instructions" (Architecture Reference Manual, C4.1) and RISC-V's jumps with their hints of calls and returns (the unprivileged
+ * manual, 2.5 and 16.8). */
 #include "plugin.h"
 
 static enum kind decode_ppc(const uint8_t *b)
@@ -21,6 +23,75 @@ static enum kind decode_ppc(const uint8_t *b)
 	case 528: return links ? CALL : JUMP;   /* bcctr */
 	case 38: case 39: case 50: case 51:     /* rfmci, rfdi, rfi, rfci */
 		return INTERRUPT_RETURN;
+	}
+	return PLAIN;
+}
+
+static uint32_t little_endian(const uint8_t *b, size_t size)
+{
+	uint32_t word = b[0] | (uint32_t)b[1] << 8;
+	return size < 4 ? word : word | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static enum kind decode_arm(uint32_t word)
+{
+	switch (word) {
+	case 0xaa1503ff: return MARK_BEGIN;     /* orr xzr,xzr,x21 */
+	case 0xaa1603ff: return MARK_END;       /* orr xzr,xzr,x22 */
+	case 0xaa1703ff: return MARK_STREAM;    /* orr xzr,xzr,x23 */
+	}
+	if ((word & 0x7c000000) == 0x14000000)  /* b, bl */
+		return word >> 31 ? CALL : JUMP;
+	if ((word & 0xffe0001f) == 0xd4000001)  /* svc */
+		return SYSTEM_CALL;
+	if ((word & 0xfe000000) == 0xd6000000)  /* to a register, with its pointer authenticated or not */
+		switch (word >> 21 & 7) {
+		case 0: return JUMP;
+		case 1: return CALL;
+		case 2: return RETURN;
+		case 4: return INTERRUPT_RETURN;
+		default: return PLAIN;
+		}
+	if ((word & 0xff000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000)
+		return JUMP;                    /* b.cond; cbz, cbnz, tbz, tbnz */
+	return PLAIN;
+}
+
+/* x1 and x5 hold addresses to return to. */
+static enum kind riscv_jump(uint32_t to, uint32_t by)
+{
+	if (to == 1 || to == 5)
+		return CALL;
+	return by == 1 || by == 5 ? RETURN : JUMP;
+}
+
+static enum kind decode_riscv_compressed(uint32_t half)
+{
+	uint32_t rs1 = half >> 7 & 31, rs2 = half >> 2 & 31;
+	switch ((half & 3) << 3 | half >> 13) {
+	case 0xd: case 0xe: case 0xf: return JUMP;      /* c.j, c.beqz, c.bnez */
+	case 0x14:                                      /* c.jr, c.jalr */
+		if (rs1 && !rs2)
+			return riscv_jump(half >> 12 & 1, rs1);
+	}
+	return PLAIN;
+}
+
+static enum kind decode_riscv(uint32_t word, size_t size)
+{
+	if (size == 2)
+		return decode_riscv_compressed(word);
+	switch (word) {
+	case 0x6d102013: return MARK_BEGIN;     /* slti zero,zero,0x6d1 */
+	case 0x6d202013: return MARK_END;
+	case 0x6d302013: return MARK_STREAM;
+	case 0x00000073: return SYSTEM_CALL;    /* ecall */
+	case 0x10200073: return INTERRUPT_RETURN;       /* sret */
+	}
+	switch (word & 0x7f) {
+	case 0x63: return JUMP;                 /* branches */
+	case 0x6f: return riscv_jump(word >> 7 & 31, 0);
+	case 0x67: return riscv_jump(word >> 7 & 31, word >> 15 & 31);
 	}
 	return PLAIN;
 }
@@ -74,7 +145,11 @@ static enum kind decode_x86(const uint8_t *b, size_t size)
 
 enum kind decode(const uint8_t *bytes, size_t size)
 {
-	if (!is_ppc)
+	if (processor == X86)
 		return decode_x86(bytes, size);
-	return size == 4 ? decode_ppc(bytes) : PLAIN;
+	if (processor == RISCV)
+		return decode_riscv(little_endian(bytes, size), size);
+	if (size != 4)
+		return PLAIN;
+	return processor == PPC ? decode_ppc(bytes) : decode_arm(little_endian(bytes, size));
 }

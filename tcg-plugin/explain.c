@@ -12,7 +12,8 @@
 EXPORT int qemu_plugin_version = QEMU_API;
 
 #define BUCKETS (1u << 16)
-bool is_ppc, is_counting;
+bool is_counting;
+enum processor processor;
 unsigned stack_shift;
 static bool is_watching;                /* since the first mark of a stream */
 static struct insn *known[BUCKETS];
@@ -42,7 +43,7 @@ static struct insn *record(const struct qemu_plugin_insn *translated)
 		.size = (uint8_t)qemu_plugin_insn_size(translated),
 	};
 	struct insn **at, *same;
-	if (is_ppc)
+	if (processor == PPC)
 		insn.pc &= 0xffffffff;
 	insn.kind = (uint8_t)decoded(translated);
 	at = &known[insn.pc * 0x9e3779b97f4a7c15 >> 48];
@@ -122,7 +123,7 @@ static void accessed(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address,
 	const struct insn *insn = data;
 	(void)cpu;
 	if (insn->flags & SWITCH)
-		stack_accessed(address);
+		stack_accessed(address, qemu_plugin_mem_is_store(info));
 	if (has_caches()) {
 		const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
 		if (place && !qemu_plugin_hwaddr_is_io(place))
@@ -182,6 +183,15 @@ static void ended(qemu_plugin_id_t id, void *data)
 	fclose(out);
 }
 
+static enum processor processor_of(const char *target)
+{
+	if (!strncmp(target, "ppc", 3))
+		return PPC;
+	if (!strncmp(target, "riscv", 5))
+		return RISCV;
+	return strcmp(target, "aarch64") ? X86 : ARM;
+}
+
 static int refuse(const char *why, const char *what)
 {
 	fprintf(stderr, "tickmark's plugin: %s %s\n", why, what);
@@ -193,8 +203,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	const char *symbols = "", *path = "", *model = NULL;
 	int at;
 	self = id;
-	is_ppc = !strncmp(info->target_name, "ppc", 3);
-	stack_shift = is_ppc ? 13 : 14;
+	processor = processor_of(info->target_name);
+	stack_shift = processor == PPC ? 13 : 14;
 	for (at = 0; at < count; at++) {
 		char *value = strchr(arguments[at], '=');
 		if (!value)

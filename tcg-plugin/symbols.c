@@ -1,10 +1,10 @@
 /* The kernel's functions: a file with a line each, in order of addresses: ADDRESS (hexadecimal), NUMBER of its name, and what it is:
  * . a function, e a way into the kernel, d that of a fault by what an instruction does, p that of a fault by that or by fetching it, v stubs
- * that lead to one, f where a new thread begins, s what switches stacks. */
+ * that lead to one, f where a new thread begins, s what switches stacks, h what handles interrupts. */
 #include "plugin.h"
 #include <stdlib.h>
 
-struct symbol { uint64_t address; uint32_t name; uint8_t flags; };
+struct symbol { uint64_t address; uint32_t name; uint16_t flags; };
 static struct symbol *symbols;
 static size_t count;
 static uint32_t most;
@@ -16,7 +16,7 @@ int read_symbols(const char *path)
 	unsigned long long address;
 	unsigned name;
 	char what;
-	uint8_t flags;
+	uint16_t flags;
 	if (!file)
 		return -1;
 	most = FIRST_NAME;
@@ -28,6 +28,7 @@ int read_symbols(const char *path)
 		case 'v': flags = ENTRY | STUBS; break;
 		case 'f': flags = FORKED; break;
 		case 's': flags = SWITCH; break;
+		case 'h': flags = HANDLER; break;
 		default: flags = 0;
 		}
 		if (count == room) {
@@ -53,7 +54,7 @@ uint32_t names(void)
 void identify(struct insn *insn)
 {
 	size_t low = 0, high = count;
-	if (insn->pc < (is_ppc ? 0xc0000000 : 0xffff800000000000)) {
+	if (insn->pc < (processor == PPC ? 0xc0000000 : (uint64_t)1 << 63)) {
 		insn->name = USER;
 		return;
 	}

@@ -18,7 +18,7 @@ static uint32_t node_count, node_room;
 static struct thread *threads, *current;
 static uint32_t here;                   /* the innermost visit of this thread */
 static const struct insn *previous;
-static uint64_t next_pc, first_access, last_access, lost;
+static uint64_t next_pc, first_access, last_access, least_store, least_load, lost;
 
 static uint32_t child_of(uint32_t parent, uint32_t name)
 {
@@ -94,6 +94,18 @@ static void replace(const struct insn *insn)
 	nodes[frame->node].calls += is_counting && insn->flags & FIRST;
 }
 
+/* What entered as everything does turns out to be an interrupt: what it took until now was the entry's own. */
+static void becomes_interrupt(void)
+{
+	struct frame *frame = &current->frames[current->depth - 1];
+	uint64_t own = rename_visit(here, INTERRUPT);
+	nodes[frame->node].own -= own;
+	nodes[frame->node].calls -= own != 0;
+	frame->node = child_of(0, INTERRUPT);
+	nodes[frame->node].own += own;
+	nodes[frame->node].calls += own != 0;
+}
+
 static void returned(uint64_t pc)
 {
 	uint32_t depth = current->depth;
@@ -140,18 +152,29 @@ static struct thread *thread_on(uint64_t stack)
 	return threads = thread;
 }
 
-void stack_accessed(uint64_t address)
+void stack_accessed(uint64_t address, bool is_store)
 {
+	uint64_t *least = is_store ? &least_store : &least_load;
 	if (!first_access)
 		first_access = address;
+	if (!*least || address < *least)
+		*least = address;
 	last_access = address;
 }
 
-/* The switch function saves on the stack that it leaves first, and restores from the one that it takes last. */
+static void forget_accesses(void)
+{
+	first_access = last_access = least_store = least_load = 0;
+}
+
+/* The switch function saves on the stack that it leaves first, and restores from the one that it takes last. Where it saves in the task in
+ * place of the stack, the least address that it writes is the one task's, and the least that it reads the other's. */
 static void switch_stack(void)
 {
-	uint64_t from = first_access >> stack_shift, to = last_access >> stack_shift;
-	first_access = last_access = 0;
+	bool is_in_task = processor == ARM || processor == RISCV;
+	uint64_t from = is_in_task ? least_store : first_access >> stack_shift;
+	uint64_t to = is_in_task ? least_load : last_access >> stack_shift;
+	forget_accesses();
 	if (from == to)
 		return;
 	if (current->stack != from) {
@@ -176,7 +199,9 @@ static void switch_stack(void)
 /* True if a way into the kernel is taken, and not gone on to: from its stubs, or from the first lines of another, where no interrupt comes. */
 static bool is_entered(const struct insn *insn)
 {
-	bool goes_on = previous && (previous->flags & ENTRY || (previous->kind == JUMP && here && previous->name == visit_name(here)));
+	bool may_jump = processor == X86 || processor == PPC;
+	bool jumps = may_jump && previous && previous->kind == JUMP && here && previous->name == visit_name(here);
+	bool goes_on = jumps || (previous && previous->flags & ENTRY);
 	return insn->flags & ENTRY && insn->pc != next_pc && !goes_on;
 }
 
@@ -210,6 +235,8 @@ static void moved(const struct insn *insn)
 		push(insn->name, 0, open_visit(insn->name, true));
 		return;
 	}
+	if (insn->flags & HANDLER && here && current->frames[current->depth - 1].visit == here)
+		becomes_interrupt();
 	if (insn->pc != next_pc) {
 		switch (previous->kind) {
 		case CALL:
@@ -240,44 +267,59 @@ static void count(const struct insn *insn, int by)
 /* The instruction before a fault was announced, but will be carried out later, if at all. That of a page fault was carried out if what
  * could not be fetched came after it, behind a jump or on another page: that is seen when the fault returns. */
 #define LONGEST 15       /* bytes of an instruction */
+static bool is_fetched(const struct insn *before, uint64_t next)
+{
+	uint64_t in_page = next & 0xfff;
+	return before->kind == PLAIN && in_page && in_page <= 0x1000 - LONGEST;
+}
+
+/* Where interrupts enter by the same door, a fault is known by its end. */
 static bool is_certain(const struct insn *insn)
 {
-	uint64_t in_page = next_pc & 0xfff;
-	return insn->flags & FAULT || (previous->kind == PLAIN && in_page && in_page <= 0x1000 - LONGEST);
+	return insn->flags & FAULT || (processor != RISCV && is_fetched(previous, next_pc));
 }
 
-/* The instruction that an interrupt returns to, where it is the one before it once more. */
-static const struct insn *repeated(const struct frame *frame, const struct insn *insn)
+/* The innermost way into the kernel that an instruction may be the return from. */
+static const struct frame *left_by(const struct insn *insn)
 {
-	bool is_again = may_repeat(frame->visit) && frame->previous && frame->previous->pc == insn->pc;
-	return is_again ? frame->previous : NULL;
+	uint32_t depth = current->depth;
+	if (!(insn->flags & KERNEL))
+		return depth ? &current->frames[0] : NULL;
+	if (!previous || previous->kind != INTERRUPT_RETURN)
+		return NULL;
+	while (depth && !is_nested(current->frames[depth - 1].visit))
+		depth--;
+	return depth > 1 ? &current->frames[depth - 1] : NULL;
 }
 
-static unsigned taken_back(const struct insn *insn)
+/* The instruction before a fault that ends, if it was not carried out: it is the one that the fault returns to, or what came after it could be
+ * fetched. */
+static const struct insn *repeated(const struct insn *insn)
 {
-	bool is_fault = previous && insn->flags & (FAULT | PAGE_FAULT) && is_entered(insn);
-	const struct insn *again = NULL;
-	if (is_fault && is_certain(insn))
-		again = previous;
-	else if (!(insn->flags & KERNEL) && current->depth)
-		again = repeated(&current->frames[0], insn);
-	if (!again || !is_counting)
-		return 0;
-	count(again, -1);
-	return 1;
+	const struct frame *frame = left_by(insn);
+	if (!frame || !may_repeat(frame->visit) || !frame->previous)
+		return NULL;
+	return frame->previous->pc == insn->pc || is_fetched(frame->previous, frame->next_pc) ? frame->previous : NULL;
 }
 
 unsigned step(const struct insn *insn)
 {
-	bool repeats = previous && insn->flags & PAGE_FAULT && is_entered(insn) && !is_certain(insn);
-	unsigned takes_back = taken_back(insn);
+	bool is_fault = previous && insn->flags & (FAULT | PAGE_FAULT) && previous->kind != SYSTEM_CALL && is_entered(insn);
+	bool repeats = is_fault && !is_certain(insn);
+	const struct insn *again = is_fault ? NULL : repeated(insn);
+	unsigned takes_back = is_counting && (again || (is_fault && !repeats));
+	if (takes_back && !again)
+		count(previous, -1);
 	if (!previous || insn->pc != next_pc || insn->name != previous->name) {
 		if ((insn->flags & (SWITCH | FIRST)) == (SWITCH | FIRST))
-			first_access = 0;
+			forget_accesses();
 		if (previous && previous->flags & SWITCH && !(insn->flags & SWITCH) && first_access)
 			switch_stack();
 		moved(insn);
 	}
+	/* Where it was interrupted, which goes on now. */
+	if (takes_back && again)
+		count(again, -1);
 	if (repeats)
 		set_may_repeat(here);
 	previous = insn;

@@ -118,6 +118,13 @@ void set_may_repeat(uint32_t at)
 	visits[at].may_repeat = true;
 }
 
+uint64_t rename_visit(uint32_t at, uint32_t name)
+{
+	visits[at].name = name;
+	visits[at].may_repeat = false;
+	return visits[at].instructions;
+}
+
 uint32_t visit_name(uint32_t at)
 {
 	return visits[at].name;

@@ -14,7 +14,9 @@ use tickmark_wire::{Batches, Observations, Part};
 
 /// Ways into the kernel that an operation does not take by itself: interrupts (arch/x86/include/asm/idtentry.h,
 /// arch/powerpc/kernel/head_85xx.S).
-const INTERRUPTS: [&str; 13] = [
+const INTERRUPTS: [&str; 14] = [
+    // The plugin's own name, where the processor or the kernel has none: arm64, riscv64.
+    "interrupt",
     "asm_common_interrupt",
     "asm_spurious_interrupt",
     "irq_entries_start",

@@ -1,7 +1,7 @@
 //! The fragments of a kernel's configuration, and whether they took effect.
 
 use crate::Error;
-use crate::kernel::{Arch, Kernel};
+use crate::kernel::{Arch, Kernel, Source};
 use std::collections::BTreeMap;
 
 /// The fragments by name: the files of `fragments/`.
@@ -9,20 +9,22 @@ macro_rules! fragments {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../fragments/", $name, ".config")))),*] };
 }
 
-const FRAGMENTS: &[(&str, &str)] = fragments!["x86_64" "powerpc" "hz-100" "hz-250" "hz-300" "hz-1000" "tick-periodic"
+const FRAGMENTS: &[(&str, &str)] = fragments!["x86_64" "powerpc" "arm64" "riscv64" "virt" "hz-100" "hz-250" "hz-300" "hz-1000" "tick-periodic"
     "tick-idle" "highres-on" "highres-off" "preempt-none" "preempt-voluntary" "preempt-full" "osnoise-on" "lockdep-on"];
 
 /// All lines that a kernel adds to tinyconfig.
 pub(crate) fn fragment(kernel: &Kernel) -> String {
     let text = |name: &str| FRAGMENTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
     let settings = kernel.settings().map(|(name, value)| text(&format!("{name}-{value}")).to_owned());
-    let base = match kernel.arch {
-        Arch::X86_64 => text("x86_64"),
-        Arch::PowerPc => text("powerpc"),
-    };
+    let shared = if matches!(kernel.arch, Arch::Arm64 | Arch::Riscv64) { text("virt") } else { "" };
+    let mut base = format!("{shared}{}", text(kernel.arch.name()));
+    // Linux 6.3 renamed it.
+    if kernel.source >= (Source { major: 6, minor: 3 }) {
+        base = base.replace("CONFIG_SOC_VIRT=y", "CONFIG_ARCH_VIRT=y");
+    }
     let more = [(kernel.osnoise, "osnoise-on"), (kernel.lockdep, "lockdep-on")];
     let more = more.into_iter().filter(|(is, _)| *is).map(|(_, name)| text(name).to_owned());
-    std::iter::once(base.to_owned()).chain(settings).chain(more).collect()
+    std::iter::once(base).chain(settings).chain(more).collect()
 }
 
 /// The symbol of a line of a configuration.
@@ -62,10 +64,15 @@ mod tests {
             "powerpc:hz=300:preempt=voluntary",
             "x86_64:osnoise=on",
             "x86_64:lockdep=on",
+            "arm64:hz=1000:tick=idle",
+            "riscv64",
+            "riscv64:source=6.12",
         ] {
             let kernel: Kernel = text.parse().unwrap();
             let config = fragment(&kernel);
             assert_eq!(config.contains("CONFIG_OSNOISE_TRACER=y"), kernel.osnoise);
+            let (before, since) = (config.contains("SOC_VIRT=y"), config.contains("ARCH_VIRT=y"));
+            assert_eq!(before != since, kernel.arch == Arch::Riscv64, "{text}");
             for checks in ["CONFIG_PROVE_LOCKING=y", "CONFIG_KASAN=y", "CONFIG_SLUB_DEBUG=y"] {
                 assert_eq!(config.contains(checks), kernel.lockdep);
             }

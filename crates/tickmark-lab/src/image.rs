@@ -31,6 +31,10 @@ const STT_FUNC: u64 = 2;
 const EM_PPC: u64 = 20;
 /// That of x86-64.
 const EM_X86_64: u64 = 62;
+/// That of 64-bit ARM.
+const EM_AARCH64: u64 = 183;
+/// That of RISC-V.
+const EM_RISCV: u64 = 243;
 
 impl<'a> Elf<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
@@ -123,6 +127,16 @@ fn bz_image(bytes: &[u8]) -> Option<bool> {
     Some((sectors + 1) * 512 + u64::from(paragraphs) * 16 <= bytes.len() as u64)
 }
 
+/// The processor of an Image, which is a header of 64 bytes and code; its size is that in memory, so that one that is cut short is not told
+/// (Documentation/arm64/booting.rst and riscv/boot-image-header.rst: a magic number at 56).
+fn flat_image(bytes: &[u8]) -> Option<Arch> {
+    match bytes.get(56..60)? {
+        b"ARM\x64" => Some(Arch::Arm64),
+        b"RSC\x05" => Some(Arch::Riscv64),
+        _ => None,
+    }
+}
+
 /// The processor that an image is for.
 ///
 /// # Errors
@@ -135,11 +149,14 @@ pub fn arch_of(image: &Path) -> Result<Arch, Error> {
         (Some(whole), _) => (Arch::X86_64, whole),
         (None, Some(elf)) if elf.machine() == Some(EM_PPC) => (Arch::PowerPc, elf.is_whole()),
         (None, Some(elf)) if elf.machine() == Some(EM_X86_64) => (Arch::X86_64, elf.is_whole()),
-        _ => {
-            return Err(Error::Usage(format!(
-                "{place} is no kernel image that the lab can boot: a bzImage for x86-64, or a vmlinux for PowerPC"
-            )));
-        }
+        _ => match flat_image(&bytes) {
+            Some(arch) => (arch, true),
+            None => {
+                return Err(Error::Usage(format!(
+                    "{place} is no kernel image that the lab can boot: a bzImage for x86-64, a vmlinux for PowerPC, an Image for arm64 or riscv64"
+                )));
+            }
+        },
     };
     if whole {
         Ok(arch)
@@ -155,6 +172,8 @@ pub fn is_for(program: &Path, arch: Arch) -> bool {
     let machine = match arch {
         Arch::X86_64 => EM_X86_64,
         Arch::PowerPc => EM_PPC,
+        Arch::Arm64 => EM_AARCH64,
+        Arch::Riscv64 => EM_RISCV,
     };
     Elf::parse(&bytes).is_some_and(|elf| elf.machine() == Some(machine))
 }
@@ -205,6 +224,16 @@ mod tests {
         (image[55], image[59], image[71]) = (1, 84, 16);
         assert_eq!(arch_or_reason(&image), Ok(Arch::PowerPc));
         assert!(arch_or_reason(&image[..99]).unwrap_err().contains("cut short"));
+    }
+
+    #[test]
+    fn an_image_that_is_a_header_and_code() {
+        let mut image = vec![0; 64];
+        image[56..60].copy_from_slice(b"ARM\x64");
+        assert_eq!(arch_or_reason(&image), Ok(Arch::Arm64));
+        image[56..60].copy_from_slice(b"RSC\x05");
+        assert_eq!(arch_or_reason(&image), Ok(Arch::Riscv64));
+        assert!(arch_or_reason(&image[..59]).unwrap_err().contains("no kernel image"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub fn symbols(
         return Ok(symbols);
     }
     Err(Error::Usage(format!(
-        "the ways into the kernel have other names in {} than since Linux 5.8: it cannot be explained",
+        "the ways into the kernel have other names in {} than in Linux 5.14 and later: it cannot be explained",
         image.display()
     )))
 }

@@ -12,6 +12,10 @@ pub enum Arch {
     X86_64,
     /// PowerPC e500v2: nearest to the board of 2005 that QEMU has.
     PowerPc,
+    /// 64-bit ARM: QEMU's virt with a Cortex-A57.
+    Arm64,
+    /// 64-bit RISC-V: QEMU's virt.
+    Riscv64,
 }
 
 /// When the kernel ticks.
@@ -79,7 +83,7 @@ pub struct Kernel {
 
 impl Arch {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::X86_64, Self::PowerPc];
+    pub const ALL: [Self; 4] = [Self::X86_64, Self::PowerPc, Self::Arm64, Self::Riscv64];
 
     /// As it is typed.
     #[must_use]
@@ -87,6 +91,28 @@ impl Arch {
         match self {
             Self::X86_64 => "x86_64",
             Self::PowerPc => "powerpc",
+            Self::Arm64 => "arm64",
+            Self::Riscv64 => "riscv64",
+        }
+    }
+
+    /// The target of its cross-compiler and its name in Debian's packages; none for the processor that is here.
+    pub(crate) const fn cross(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::X86_64 => None,
+            Self::PowerPc => Some(("powerpc-linux-gnu", "powerpc")),
+            Self::Arm64 => Some(("aarch64-linux-gnu", "arm64")),
+            Self::Riscv64 => Some(("riscv64-linux-gnu", "riscv64")),
+        }
+    }
+
+    /// Its name in the kernel's source.
+    pub(crate) const fn source_name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86",
+            Self::PowerPc => "powerpc",
+            Self::Arm64 => "arm64",
+            Self::Riscv64 => "riscv",
         }
     }
 }
@@ -96,19 +122,16 @@ impl FromStr for Kernel {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let mut parts = text.split(':');
-        let arch = match parts.next() {
-            Some("x86_64") => Arch::X86_64,
-            Some("powerpc") => Arch::PowerPc,
-            other => {
-                let other = other.unwrap_or_default();
-                if other.contains('/') {
-                    let why = if Path::new(text).exists() { "is no regular file" } else { "no such file" };
-                    return Err(Error::Usage(format!("{text}: {why}")));
-                }
-                return Err(Error::Usage(format!(
-                    "no kernels for {other:?} here; give x86_64 or powerpc, then settings as in x86_64:hz=1000:tick=idle"
-                )));
+        let name = parts.next().unwrap_or_default();
+        let Some(arch) = Arch::ALL.into_iter().find(|arch| arch.name() == name) else {
+            if name.contains('/') {
+                let why = if Path::new(text).exists() { "is no regular file" } else { "no such file" };
+                return Err(Error::Usage(format!("{text}: {why}")));
             }
+            let known = Arch::ALL.map(Arch::name).join(", ");
+            return Err(Error::Usage(format!(
+                "no kernels for {name:?} here; give one of {known}, then settings as in x86_64:hz=1000:tick=idle"
+            )));
         };
         let plain = Self {
             arch,
@@ -200,6 +223,8 @@ mod tests {
         for text in [
             "x86_64",
             "powerpc:hz=1000",
+            "arm64",
+            "riscv64:hz=250:source=6.12",
             "x86_64:source=6.12",
             "x86_64:osnoise=on:source=6.12",
             "x86_64:lockdep=on:source=6.12",

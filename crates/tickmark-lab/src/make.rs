@@ -181,10 +181,13 @@ fn find_built(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
 /// The command that makes something of a kernel.
 pub(crate) fn make(arch: Arch, tree: &Path) -> Command {
     let mut make = Command::new("make");
-    make.arg("-C").arg(tree).args(match arch {
-        Arch::X86_64 => &["ARCH=x86_64"][..],
-        Arch::PowerPc => &["ARCH=powerpc", "CROSS_COMPILE=powerpc-linux-gnu-"],
-    });
+    make.arg("-C").arg(tree);
+    match arch.cross() {
+        None => make.arg("ARCH=x86_64"),
+        Some((target, _)) => {
+            make.args([format!("ARCH={}", arch.source_name()), format!("CROSS_COMPILE={target}-")])
+        }
+    };
     // What this process was given for another make is not for this one.
     make.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("MAKELEVEL").env("LC_ALL", "C");
     make
@@ -290,6 +293,8 @@ impl Maker<'_> {
         let (target, image) = match kernel.arch {
             Arch::X86_64 => ("bzImage", "arch/x86/boot/bzImage"),
             Arch::PowerPc => ("vmlinux", "vmlinux"),
+            Arch::Arm64 => ("Image", "arch/arm64/boot/Image"),
+            Arch::Riscv64 => ("Image", "arch/riscv/boot/Image"),
         };
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let mut compile = make(&[&[target], more].concat());

@@ -179,16 +179,12 @@ impl Maker<'_> {
         places: [&Path; 3],
     ) -> Result<(), Error> {
         let [source, objects, out] = places;
-        let arch = match arch {
-            Arch::X86_64 => "x86",
-            Arch::PowerPc => "powerpc",
-        };
         let mut shell = Command::new("sh");
         shell
             .args(["-c", include_str!("tree.sh"), "tree"])
             .arg(source)
             .arg(objects)
-            .arg(arch)
+            .arg(arch.source_name())
             .arg(out.join(TREE));
         self.run(shell, what, key, None)
     }

@@ -47,6 +47,9 @@ impl std::fmt::Display for Machine {
         let machine = match self.arch {
             Arch::X86_64 => "q35",
             Arch::PowerPc => "ppce500",
+            Arch::Arm64 => "virt with cortex-a57",
+            // Its timer needs no firmware: QEMU's processor has Sstc.
+            Arch::Riscv64 => "virt with rv64 and Sstc",
         };
         write!(f, "{machine}, ")?;
         if self.cpus > 1 {
@@ -68,6 +71,9 @@ impl Machine {
         match self.arch {
             Arch::X86_64 => add(&["-M", "q35"]),
             Arch::PowerPc => add(&["-M", "ppce500", "-cpu", "e500v2_v30"]),
+            // A tree without random numbers of the host.
+            Arch::Arm64 => add(&["-M", "virt,gic-version=2,dtb-randomness=off", "-cpu", "cortex-a57"]),
+            Arch::Riscv64 => add(&["-M", "virt", "-cpu", "rv64", "-bios", "default"]),
         }
         if self.arch == Arch::X86_64 {
             // Nothing that comes from the host: neither its random numbers nor its processor's features.
@@ -116,8 +122,12 @@ impl Machine {
                 "console=ttyS0 quiet panic=-1 reboot=t nokaslr random.trust_cpu=off tsc=reliable idle=poll"
             }
             (Arch::PowerPc, Accel::Icount { .. }) => "console=ttyS0 quiet panic=-1 powersave=off",
+            // Their name of idle=poll.
+            (Arch::Arm64, Accel::Icount { .. }) => "console=ttyAMA0 quiet panic=-1 nohlt",
+            (Arch::Riscv64, Accel::Icount { .. }) => "console=ttyS0 quiet panic=-1 nohlt",
             (Arch::X86_64, _) => "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable",
-            (Arch::PowerPc, _) => "console=ttyS0 quiet panic=-1",
+            (Arch::Arm64, _) => "console=ttyAMA0 quiet panic=-1",
+            (Arch::PowerPc | Arch::Riscv64, _) => "console=ttyS0 quiet panic=-1",
         }
     }
 }

@@ -25,6 +25,8 @@ enum Role {
     Forked,
     /// What switches stacks.
     Switch,
+    /// What handles interrupts where they enter as everything else does.
+    Handler,
     Function,
     /// Nothing: the kernel's text ends.
     End,
@@ -67,9 +69,49 @@ const FAULTS_X86: [&str; 9] = [
     "alignment_check",
 ];
 
+/// The vectors of arm64, in order (arch/arm64/kernel/entry.S), and the bytes of each. Interrupts of programs and of the kernel have one name.
+const VECTORS_ARM: [&str; 16] = [
+    "el1t_64_sync.vector",
+    INTERRUPT,
+    INTERRUPT,
+    INTERRUPT,
+    "el1h_64_sync.vector",
+    INTERRUPT,
+    INTERRUPT,
+    INTERRUPT,
+    "el0t_64_sync.vector",
+    INTERRUPT,
+    INTERRUPT,
+    INTERRUPT,
+    "el0t_32_sync.vector",
+    INTERRUPT,
+    INTERRUPT,
+    INTERRUPT,
+];
+const VECTOR: u64 = 128;
+
+/// riscv64's only way into the kernel (arch/riscv/kernel/entry.S), and the labels within it, which the list of symbols has too.
+const ENTRY_RISCV: &str = "handle_exception";
+const LABELS_RISCV: [&str; 13] = [
+    "_restore_kernel_tpsp",
+    "_save_context",
+    "skip_context_tracking",
+    "handle_syscall",
+    "check_syscall_nr",
+    "ret_from_syscall",
+    "ret_from_syscall_rejected",
+    "ret_from_exception",
+    "resume_userspace",
+    "resume_userspace_slow",
+    "resume_kernel",
+    "restore_all",
+    "handle_syscall_trace_exit",
+];
+
 /// Names that the plugin itself gives: tcg-plugin/plugin.h.
-const OWN: [&str; 3] = ["program", "unknown code", "resumed thread"];
+const OWN: [&str; 4] = ["program", "unknown code", "resumed thread", "interrupt"];
 const UNKNOWN: usize = 1;
+const INTERRUPT: &str = OWN[3];
 /// Where the kernel's text ends: what lies behind it (modules, code that is made at run time) has no name.
 const ENDS: [&str; 2] = [END_OF_TEXT, "_einittext"];
 /// A function that only kernels with KASAN have; their stacks on x86-64 are of 2^15 bytes (arch/x86/include/asm/page_64_types.h).
@@ -110,9 +152,12 @@ impl Symbols {
         let least = match arch {
             Arch::X86_64 => 0xffff_ffff_8000_0000,
             Arch::PowerPc => 0xc000_0000,
+            // The upper half of the addresses is the kernel's.
+            Arch::Arm64 | Arch::Riscv64 => 1 << 63,
         };
         // One name for an address: one that has a role, else the one that reads best.
         let mut best: BTreeMap<u64, (Role, bool, String)> = BTreeMap::new();
+        let symbols = symbols.into_iter().flat_map(|symbol| vectors(symbol, arch));
         for (address, name) in symbols {
             let ends = ENDS.contains(&name.as_str());
             // A name of a stranger's image stands in tables, and in stacks between semicolons.
@@ -137,7 +182,7 @@ impl Symbols {
             if role == Role::End {
                 return (address, UNKNOWN, Role::Function);
             }
-            let name = readable(&name);
+            let name = readable(&name, arch);
             let number = *numbers.entry(name.to_owned()).or_insert_with(|| {
                 names.push(name.to_owned());
                 names.len() - 1
@@ -155,12 +200,14 @@ impl Symbols {
         (is_wide && self.names.iter().any(|name| name == KASAN)).then_some(KASAN_STACK)
     }
 
-    /// True if the ways into the kernel are called as the plugin knows them: on x86-64 since Linux 5.8.
+    /// True if the ways into the kernel are called as the plugin knows them: on x86-64 since Linux 5.8, on arm64 since 5.14.
     #[must_use]
     pub fn has_known_entries(&self, arch: Arch) -> bool {
         let needed = match arch {
             Arch::X86_64 => ["asm_sysvec_apic_timer_interrupt", "asm_exc_page_fault"],
             Arch::PowerPc => ["Decrementer", "SystemCall"],
+            Arch::Arm64 => ["el0t_64_irq", "cpu_switch_to"],
+            Arch::Riscv64 => ["handle_exception", "__switch_to"],
         };
         needed.iter().all(|needed| self.names.iter().any(|name| name == needed))
     }
@@ -177,6 +224,7 @@ impl Symbols {
                 Role::Stubs => 'v',
                 Role::Forked => 'f',
                 Role::Switch => 's',
+                Role::Handler => 'h',
                 Role::Function | Role::End => '.',
             };
             let _ = writeln!(text, "{address:x} {number} {role}");
@@ -196,22 +244,45 @@ fn is_marker(name: &str) -> bool {
     let bounds = ["text_start", "text_end"].iter().any(|word| name.contains(word));
     name.starts_with('.')
         || name.starts_with("__pfx_")
-        || name.starts_with('_') && (bounds || name.ends_with("text"))
+        || name.starts_with('_') && (bounds || (name.ends_with("text") && !name.ends_with("context")))
 }
 
 /// A function's name without what the compiler has added to a part or a copy of it.
-fn readable(name: &str) -> &str {
+fn readable(name: &str, arch: Arch) -> &str {
+    if arch == Arch::Riscv64 && LABELS_RISCV.contains(&name) {
+        return ENTRY_RISCV;
+    }
     if name.starts_with("entry_SYSCALL_64_") {
         return "entry_SYSCALL_64";
     }
     name.find('.').filter(|at| *at > 0).map_or(name, |at| &name[..at])
 }
 
+/// A symbol, or the functions that it stands for.
+fn vectors((address, name): Symbol, arch: Arch) -> Vec<Symbol> {
+    if arch != Arch::Arm64 || name != "vectors" {
+        return vec![(address, name)];
+    }
+    let places = (0..).map(|number| address + number * VECTOR);
+    places.zip(VECTORS_ARM.map(str::to_owned)).collect()
+}
+
 fn role(name: &str, arch: Arch) -> Role {
     match (name, arch) {
-        ("__switch_to_asm", Arch::X86_64) | ("_switch", Arch::PowerPc) => Role::Switch,
+        ("__switch_to_asm", Arch::X86_64)
+        | ("_switch", Arch::PowerPc)
+        | ("cpu_switch_to", Arch::Arm64)
+        | ("__switch_to", Arch::Riscv64) => Role::Switch,
+        (INTERRUPT, Arch::Arm64) => Role::Entry,
+        (name, Arch::Arm64) if name.ends_with(".vector") => Role::PageFault,
+        (ENTRY_RISCV, Arch::Riscv64) => Role::PageFault,
+        // The latter since Linux 6.3.
+        ("generic_handle_arch_irq" | "do_irq", Arch::Riscv64) => Role::Handler,
         ("ret_from_fork" | "ret_from_fork_asm", _)
-        | ("ret_from_kernel_thread" | "ret_from_kernel_user_thread", Arch::PowerPc) => Role::Forked,
+        | ("ret_from_kernel_thread" | "ret_from_kernel_user_thread", Arch::PowerPc)
+        | ("ret_from_kernel_thread" | "ret_from_fork_kernel_asm" | "ret_from_fork_user_asm", Arch::Riscv64) => {
+            Role::Forked
+        }
         ("irq_entries_start" | "spurious_entries_start", Arch::X86_64) => Role::Stubs,
         ("asm_exc_page_fault", Arch::X86_64) => Role::PageFault,
         ("entry_SYSCALL_64" | "asm_common_interrupt" | "asm_spurious_interrupt", Arch::X86_64) => Role::Entry,
@@ -274,6 +345,22 @@ mod tests {
             ]
         );
         assert_eq!(listed("c0001000 t Decrementer\n", Arch::PowerPc)[0].2, 'e');
+        // The vectors of arm64, two ways in for programs and interrupts; the one of riscv64 with its labels.
+        let vectors = listed("ffff800008010800 T vectors\nffff800008011000 t el0t_64_sync\n", Arch::Arm64);
+        let of = |name: &str, role| -> Vec<u64> {
+            let is = |(_, this, as_role): &&(u64, String, char)| this == name && *as_role == role;
+            vectors.iter().filter(is).map(|(address, ..)| *address).collect()
+        };
+        assert_eq!((of("interrupt", 'e').len(), of("el0t_64_sync", 'p')), (12, vec![0x0c00]));
+        assert_eq!((of("interrupt", 'e')[3], of("el0t_64_sync", '.')), (0x0a80, vec![0x1000]));
+        let text = "ffffffff80001000 T handle_exception\nffffffff80001010 t _save_context\nffffffff80002000 T do_irq\n";
+        let door = |name: &str, role| (name.to_owned(), role);
+        let riscv: Vec<_> =
+            listed(text, Arch::Riscv64).into_iter().map(|(_, name, role)| (name, role)).collect();
+        assert_eq!(
+            riscv,
+            [door("handle_exception", 'p'), door("handle_exception", '.'), door("do_irq", 'h')]
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// It is missing: the package to install.
-pub(crate) fn program(name: &str, package: &'static str) -> Result<PathBuf, Error> {
+pub(crate) fn program(name: &str, package: &str) -> Result<PathBuf, Error> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
@@ -18,20 +18,21 @@ pub(crate) fn program(name: &str, package: &'static str) -> Result<PathBuf, Erro
 
 /// The compiler for an architecture.
 pub(crate) fn compiler(arch: Arch) -> Result<PathBuf, Error> {
-    match arch {
-        Arch::X86_64 => program("gcc", "gcc libc6-dev"),
-        Arch::PowerPc => program("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu libc6-dev-powerpc-cross"),
+    match arch.cross() {
+        None => program("gcc", "gcc libc6-dev"),
+        Some((target, name)) => {
+            program(&format!("{target}-gcc"), &format!("gcc-{target} libc6-dev-{name}-cross"))
+        }
     }
 }
 
 /// The headers of the C library that the small agent is linked with.
 pub(crate) fn c_library(arch: Arch) -> Result<(), Error> {
-    let (header, package) = match arch {
-        Arch::X86_64 => ("/usr/include/stdio.h", "libc6-dev"),
-        Arch::PowerPc => ("/usr/powerpc-linux-gnu/include/stdio.h", "libc6-dev-powerpc-cross"),
+    let (header, package) = match arch.cross() {
+        None => ("/usr/include/stdio.h".to_owned(), "libc6-dev".to_owned()),
+        Some((target, name)) => (format!("/usr/{target}/include/stdio.h"), format!("libc6-dev-{name}-cross")),
     };
-    let missing = || Error::Missing { what: header.to_owned(), package: package.to_owned() };
-    Path::new(header).exists().then_some(()).ok_or_else(missing)
+    if Path::new(&header).exists() { Ok(()) } else { Err(Error::Missing { what: header, package }) }
 }
 
 /// Checks the tools that build a kernel.
@@ -65,6 +66,8 @@ pub fn require_qemu(arch: Arch) -> Result<PathBuf, Error> {
     match arch {
         Arch::X86_64 => program("qemu-system-x86_64", "qemu-system-x86"),
         Arch::PowerPc => program("qemu-system-ppc", "qemu-system-ppc"),
+        Arch::Arm64 => program("qemu-system-aarch64", "qemu-system-arm"),
+        Arch::Riscv64 => program("qemu-system-riscv64", "qemu-system-misc"),
     }
 }
 

@@ -82,6 +82,7 @@ fn tables<'a>((_, of): Explained<'a>) -> Vec<(FunctionTable, Option<&'a Interrup
 fn spoken(name: &str) -> String {
     match name {
         "asm_sysvec_apic_timer_interrupt" | "Decrementer" => format!("The timer interrupt ({name})"),
+        "interrupt" => "An interrupt".to_owned(),
         other => format!("The interrupt {other}"),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn check() -> Result<()> {
     if lines > MOST {
         return Err(format!("agent-c has {lines} lines"));
     }
-    for compiler in ["gcc", "powerpc-linux-gnu-gcc"] {
+    for compiler in ["gcc", "powerpc-linux-gnu-gcc", "aarch64-linux-gnu-gcc", "riscv64-linux-gnu-gcc"] {
         compile(compiler, Path::new("/dev/null"))?;
     }
     // A compiler that has nothing of GNU's.

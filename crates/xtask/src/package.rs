@@ -13,7 +13,7 @@ Section: utils
 Priority: optional
 Architecture: amd64
 Depends: libc6 (>= 2.34)
-Suggests: qemu-system-x86, qemu-system-ppc, linux-source-6.1, gcc, libc6-dev, gcc-powerpc-linux-gnu, make, flex, bison, bc, xz-utils, lz4, libelf-dev, openssh-client
+Suggests: qemu-system-x86, qemu-system-ppc, qemu-system-arm, qemu-system-misc, linux-source-6.1, gcc, libc6-dev, gcc-powerpc-linux-gnu, gcc-aarch64-linux-gnu, gcc-riscv64-linux-gnu, make, flex, bison, bc, xz-utils, lz4, libelf-dev, openssh-client
 Maintainer: tickmark's developers
 Description: measures what timekeeping and communication cost on Linux
  Clock ticks, clock reads, timers, system calls, context switches, messages,

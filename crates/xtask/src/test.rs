@@ -49,6 +49,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("qemu-aarch64-static", "qemu-user-static"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("qemu-system-ppc", "qemu-system-ppc"),
+    ("qemu-system-aarch64", "qemu-system-arm"),
+    ("qemu-system-riscv64", "qemu-system-misc"),
     ("/usr/src/linux-source-6.1.tar.xz", "linux-source-6.1"),
     ("/usr/src/linux-source-6.12.tar.xz", "linux-source-6.12"),
 ];
@@ -60,6 +62,8 @@ const TESTS: &[&str] = &["test", "--workspace", "--quiet", "--no-fail-fast", "--
 const KERNELS: &[&str] = &[
     "powerpc:hz=100",
     "powerpc:hz=1000",
+    "arm64:hz=1000",
+    "riscv64:hz=1000",
     "x86_64:hz=100",
     "x86_64:hz=1000",
     "x86_64:hz=1000:osnoise=on",

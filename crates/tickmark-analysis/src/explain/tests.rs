@@ -96,6 +96,16 @@ fn counts_that_the_clock_denies_are_refused() {
             .contains("below entry_SYSCALL_64 the call tree has 79")
     );
     assert!(agreement(&[1600], &calls()).unwrap_err().contains("2 windows were counted, and 1 batches"));
+    // A clock of steps of 100 ns, where an instruction takes 16: a window may be 6 instructions off at both ends, and no more.
+    let mut coarse = calls();
+    coarse.windows = vec![155; 19];
+    coarse.windows.push(165);
+    coarse.nodes[0].own += 155 * 19 + 165 - 410;
+    let interrupted = |elapsed: &[i64]| agreement(elapsed, &coarse).unwrap().interrupted;
+    assert_eq!(interrupted(&[2400; 20]), 0);
+    let mut fine = [2400; 20];
+    fine[0] += 16;
+    assert_eq!(interrupted(&fine), 1, "a clock of steps of 16 ns");
     // One window over all batches.
     let mut one = calls();
     one.windows = vec![410];

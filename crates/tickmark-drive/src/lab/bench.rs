@@ -168,7 +168,7 @@ impl Bench {
         if !tickmark_lab::is_for(&path, arch) {
             let (place, arch) = (path.display(), arch.name());
             return Err(Error::Refused(format!(
-                "the agent {place} is not a program for {arch}, as the guest needs"
+                "the agent {place} is not a program for {arch}, as the guest needs; name one in TICKMARK_AGENT"
             )));
         }
         let bytes = Arc::new(std::fs::read(&path).map_err(Error::file("read", &path))?);
@@ -252,12 +252,13 @@ impl GuestOutline {
             }
             (kernel.arch, Some(kernel.hz))
         };
-        let small = arch == Arch::PowerPc;
-        if small && wanted.cpus > 1 {
+        let is_powerpc = arch == Arch::PowerPc;
+        if is_powerpc && wanted.cpus > 1 {
             return Err(Error::Usage("a guest of powerpc has one CPU".to_owned()));
         }
-        let kind = wanted.agent.unwrap_or(if small { AgentKind::C } else { AgentKind::Rust });
-        if kind == AgentKind::Rust && small {
+        let is_host = arch == Arch::X86_64;
+        let kind = wanted.agent.unwrap_or(if is_host { AgentKind::Rust } else { AgentKind::C });
+        if kind == AgentKind::Rust && is_powerpc {
             return Err(Error::Usage(
                 "give agent c on PowerPC: tickmark's own agent is not available there".to_owned(),
             ));
@@ -286,7 +287,7 @@ impl GuestOutline {
                 wanted.kernel
             )));
         }
-        let (usual, least) = if small { (MEMORY_POWERPC, LEAST_POWERPC) } else { (MEMORY, LEAST) };
+        let (usual, least) = if is_powerpc { (MEMORY_POWERPC, LEAST_POWERPC) } else { (MEMORY, LEAST) };
         let memory = wanted.memory.unwrap_or(usual);
         // What another's kernel needs is not known.
         if memory < least && !path.is_file() {
@@ -296,7 +297,7 @@ impl GuestOutline {
             )));
         }
         // KVM is for the processor that is here.
-        let accel = if small && wanted.accel == Accel::Kvm { Accel::Tcg } else { wanted.accel };
+        let accel = if !is_host && wanted.accel == Accel::Kvm { Accel::Tcg } else { wanted.accel };
         Ok(Self { arch, kind, hz, accel, memory })
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Archive, Boot, Built, Machine, Module, Plugin, StaticProgram};
+use tickmark_lab::{Accel, Arch, Archive, Boot, Built, Machine, Module, Plugin, StaticProgram};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
 use tickmark_wire::{Environment, Event, Hello, LineContent, Nanos, Phase, Plan};
 
@@ -309,7 +309,9 @@ impl Target for Guest {
     fn run(&mut self, plan: &Plan, on: &mut dyn FnMut(AgentLine) -> Result<(), Error>) -> Result<(), Error> {
         let mut plan = plan.clone();
         plan.settings.small = true;
+        // QEMU's TSC counts nanoseconds then; arm64's counter has a rate of its own.
         plan.settings.tsc_is_nanoseconds = matches!(self.machine.accel, Accel::Icount { .. })
+            && self.machine.arch == Arch::X86_64
             && self.kind == AgentKind::Rust
             && !self.kernel_stamps;
         let (text, machine) = self.events(&plan)?;

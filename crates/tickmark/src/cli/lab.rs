@@ -11,7 +11,7 @@ use tickmark_lab::Module;
 use tickmark_wire::Nanos;
 
 pub(super) const LAB_EXAMPLES: &str = "\
-A kernel is ARCH:SETTING:SETTING..., with ARCH x86_64 or powerpc, and the settings hz=100, 250, 300, 1000;
+A kernel is ARCH:SETTING:SETTING..., with ARCH x86_64, arm64, riscv64 or powerpc, and the settings hz=100, 250, 300, 1000;
 tick=periodic, idle; highres=on, off; preempt=none, voluntary, full; osnoise=on; lockdep=on; source=6.1, 6.12, the version of Debian's linux-source
 (hz=100:tick=periodic:highres=on:preempt=none:source=6.1 by default). They are kept in the user's cache folder.
 
@@ -129,10 +129,10 @@ pub(crate) struct LabBoot {
     /// Million instructions a second: 1000, 500, 250, 125, 62.5, 31.25; or host: KVM if available, times not exact
     #[arg(long, value_name = "MIPS", default_value = "62.5", value_parser = speed)]
     pub(crate) speed: Speed,
-    /// Who measures [default: rust on x86_64, c on powerpc]
+    /// Who measures [default: rust on x86_64, else c]
     #[arg(long, value_enum)]
     pub(crate) agent: Option<Agent>,
-    /// Memory in MiB [default: 256 on x86_64, 128 on powerpc]
+    /// Memory in MiB [default: 256, on powerpc 128]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=65536))]
     pub(crate) memory: Option<u32>,
     /// CPUs of the guest; where instructions are counted, they run in turns
@@ -205,7 +205,7 @@ pub(crate) struct LabGate {
 /// The guest of one operation.
 #[derive(Debug, Args)]
 pub(crate) struct GuestArgs {
-    /// Who measures [default: rust on x86_64, c on powerpc]
+    /// Who measures [default: rust on x86_64, else c]
     #[arg(long, value_enum)]
     pub(crate) agent: Option<Agent>,
     /// Extra kernel command line

@@ -7,6 +7,7 @@ mod explain;
 mod hz;
 mod module;
 mod papers;
+mod processors;
 mod tcp;
 mod tick;
 

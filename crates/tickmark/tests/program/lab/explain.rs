@@ -12,7 +12,7 @@ fn file(bench: &Bench, name: &str) -> PathBuf {
 }
 
 /// A function of an operation, or of an interrupt.
-fn function<'a>(of: &'a Value, name: &str) -> &'a Value {
+pub(super) fn function<'a>(of: &'a Value, name: &str) -> &'a Value {
     let all = of["functions"].as_array().unwrap();
     all.iter().find(|function| function["name"] == name).unwrap_or_else(|| panic!("no {name} in {all:?}"))
 }
@@ -21,7 +21,7 @@ fn sum(of: &Value, field: &str) -> f64 {
     of["functions"].as_array().unwrap().iter().map(|function| function[field].as_f64().unwrap()).sum()
 }
 
-fn number(of: &Value, field: &str) -> f64 {
+pub(super) fn number(of: &Value, field: &str) -> f64 {
     of[field].as_f64().unwrap_or_else(|| panic!("no {field} in {of}"))
 }
 
