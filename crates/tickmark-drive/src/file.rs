@@ -113,7 +113,7 @@ const SLICE: Nanos = Nanos::from_millis(100);
 const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 16] = [
+pub const SHIPPED: [(&str, &str); 18] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-doses", include_str!("../../../experiments/clock-doses.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
@@ -121,6 +121,7 @@ pub const SHIPPED: [(&str, &str); 16] = [
     ("hz-prediction", include_str!("../../../experiments/hz-prediction.toml")),
     ("hz-and-packets", include_str!("../../../experiments/hz-and-packets.toml")),
     ("hz-and-http", include_str!("../../../experiments/hz-and-http.toml")),
+    ("kernel-6.1-vs-6.12", include_str!("../../../experiments/kernel-6.1-vs-6.12.toml")),
     ("kernel-clock-reads", include_str!("../../../experiments/kernel-clock-reads.toml")),
     ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
     ("processor-load", include_str!("../../../experiments/processor-load.toml")),
@@ -128,6 +129,7 @@ pub const SHIPPED: [(&str, &str); 16] = [
     ("clock-tick-100-vs-1000", include_str!("../../../experiments/clock-tick-100-vs-1000.toml")),
     ("timestamp-doses", include_str!("../../../experiments/timestamp-doses.toml")),
     ("timecounter-cost", include_str!("../../../experiments/timecounter-cost.toml")),
+    ("tick-anatomy", include_str!("../../../experiments/tick-anatomy.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
     ("user-space-timers", include_str!("../../../experiments/user-space-timers.toml")),
 ];

@@ -107,7 +107,8 @@ impl Arch {
     }
 
     /// Its name in the kernel's source.
-    pub(crate) const fn source_name(self) -> &'static str {
+    #[must_use]
+    pub const fn source_name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86",
             Self::PowerPc => "powerpc",

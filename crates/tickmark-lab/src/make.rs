@@ -3,6 +3,7 @@
 use crate::cache::{Cache, hash, hash_file};
 use crate::kernel::{Arch, Kernel};
 use crate::module::{Module, TREE};
+use crate::series::Configuration;
 use crate::{Error, compiled, config, tools};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -49,7 +50,7 @@ pub enum Progress<'a> {
     /// The source is unpacked.
     Unpacking,
     /// So many files of a kernel are compiled.
-    Compiling(&'a Kernel, usize),
+    Compiling(&'a str, usize),
     /// A module is compiled.
     Module(&'a Module),
 }
@@ -193,6 +194,15 @@ pub(crate) fn make(arch: Arch, tree: &Path) -> Command {
     make
 }
 
+/// The command that makes something of a kernel in `objects`, the same bytes each time.
+fn kbuild(arch: Arch, tree: &Path, objects: &Path, targets: &[&str]) -> Command {
+    let mut make = make(arch, tree);
+    make.arg(format!("O={}", objects.display())).args(targets);
+    make.env("KBUILD_BUILD_TIMESTAMP", BUILT_AT).env("KBUILD_BUILD_VERSION", "1");
+    make.env("KBUILD_BUILD_USER", "tickmark").env("KBUILD_BUILD_HOST", "lab");
+    make
+}
+
 impl Maker<'_> {
     fn make(
         &mut self,
@@ -207,19 +217,14 @@ impl Maker<'_> {
         let work = self.cache.work(KIND);
         let (tree, objects, out) =
             (work.join(format!("source-{}", kernel.source)), work.join("objects"), work.join("out"));
-        if !tree.join("Makefile").exists() {
-            (self.on)(Progress::Unpacking);
-            std::fs::create_dir_all(&tree).map_err(Error::file("make", &tree))?;
-            let mut tar = Command::new("tar");
-            tar.arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(&tree);
-            self.run(tar, &kernel.to_string(), key, None)?;
-        }
+        self.unpack(archive, &tree, key)?;
         let _ = std::fs::remove_dir_all(&objects);
         std::fs::create_dir_all(&objects).map_err(Error::file("make", &objects))?;
         let what = kernel.to_string();
         // "modules" makes the checksums of what modules may call.
         let more = if kernel.arch == Arch::X86_64 { &["modules"][..] } else { &[] };
-        let image = self.compile(kernel, key, &tree, &objects, more)?;
+        self.configure(kernel.arch, Configuration::Lab(kernel), key, &tree, &objects)?;
+        let image = self.compile(kernel.arch, &what, key, &tree, &objects, more)?;
         std::fs::create_dir_all(&out).map_err(Error::file("make", &out))?;
         let copy = |from: PathBuf, name: &str| {
             std::fs::copy(&from, out.join(name)).map(drop).map_err(Error::file("write", out.join(name)))
@@ -265,52 +270,80 @@ impl Maker<'_> {
         })
     }
 
-    /// Configures a source tree and compiles its image, and `more`, in `objects`; of what is there already, only what has changed.
+    /// Unpacks a source where it is not yet.
+    pub(crate) fn unpack(&mut self, archive: &Path, tree: &Path, key: &str) -> Result<(), Error> {
+        // Half of it is none.
+        let done = tree.join(".unpacked");
+        if done.exists() {
+            return Ok(());
+        }
+        (self.on)(Progress::Unpacking);
+        std::fs::create_dir_all(tree).map_err(Error::file("make", tree))?;
+        let mut tar = Command::new("tar");
+        tar.arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(tree);
+        self.run(tar, "the kernel's source", key, false)?;
+        std::fs::write(&done, "").map_err(Error::file("write", &done))
+    }
+
+    /// Makes the whole configuration of one, in `objects`; its text.
+    pub(crate) fn configure(
+        &mut self,
+        arch: Arch,
+        configuration: Configuration<'_>,
+        key: &str,
+        tree: &Path,
+        objects: &Path,
+    ) -> Result<String, Error> {
+        let path = objects.join(".config");
+        let what = "the configuration";
+        match configuration {
+            Configuration::Text(text) => std::fs::write(&path, text).map_err(Error::file("write", &path))?,
+            Configuration::Lab(kernel) => {
+                self.run(kbuild(arch, tree, objects, &["tinyconfig"]), what, key, false)?;
+                let file = std::fs::File::options().append(true).open(&path);
+                let mut file = file.map_err(Error::file("open", &path))?;
+                file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
+            }
+        }
+        self.run(kbuild(arch, tree, objects, &["olddefconfig"]), what, key, false)?;
+        let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+        if let Configuration::Lab(kernel) = configuration {
+            config::verify(kernel, &text)?;
+        }
+        Ok(text)
+    }
+
+    /// Compiles the image of a source tree that is configured, and `more`, in `objects`; of what is there already, only what has changed.
     pub(crate) fn compile(
         &mut self,
-        kernel: &Kernel,
+        arch: Arch,
+        what: &str,
         key: &str,
         tree: &Path,
         objects: &Path,
         more: &[&str],
     ) -> Result<PathBuf, Error> {
-        let what = kernel.to_string();
-        let make = |targets: &[&str]| {
-            let mut make = make(kernel.arch, tree);
-            make.arg(format!("O={}", objects.display())).args(targets);
-            make.env("KBUILD_BUILD_TIMESTAMP", BUILT_AT).env("KBUILD_BUILD_VERSION", "1");
-            make.env("KBUILD_BUILD_USER", "tickmark").env("KBUILD_BUILD_HOST", "lab");
-            make
-        };
-        self.run(make(&["tinyconfig"]), &what, key, None)?;
-        let path = objects.join(".config");
-        let mut file =
-            std::fs::File::options().append(true).open(&path).map_err(Error::file("open", &path))?;
-        file.write_all(config::fragment(kernel).as_bytes()).map_err(Error::file("write", &path))?;
-        self.run(make(&["olddefconfig"]), &what, key, None)?;
-        let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-        config::verify(kernel, &text)?;
-        let (target, image) = match kernel.arch {
+        let (target, image) = match arch {
             Arch::X86_64 => ("bzImage", "arch/x86/boot/bzImage"),
             Arch::PowerPc => ("vmlinux", "vmlinux"),
             Arch::Arm64 => ("Image", "arch/arm64/boot/Image"),
             Arch::Riscv64 => ("Image", "arch/riscv/boot/Image"),
         };
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut compile = make(&[&[target], more].concat());
+        let mut compile = kbuild(arch, tree, objects, &[&[target], more].concat());
         compile.arg(format!("-j{jobs}"));
-        self.run(compile, &what, key, Some(kernel))?;
+        self.run(compile, what, key, true)?;
         Ok(objects.join(image))
     }
 
     /// Runs a step of a build to its end; its output is kept in a log, which is told where it fails.
-    /// Where it compiles a kernel, the files are counted.
+    /// Where it `counts`, compiled files are told.
     pub(crate) fn run(
         &mut self,
         mut command: Command,
         what: &str,
         key: &str,
-        counts: Option<&Kernel>,
+        counts: bool,
     ) -> Result<(), Error> {
         let logs = self.cache.root().join("logs");
         std::fs::create_dir_all(&logs).map_err(Error::file("make", &logs))?;
@@ -339,8 +372,8 @@ impl Maker<'_> {
         });
         let (on, is_stopped) = (RefCell::new(&mut *self.on), self.stop);
         let stop = || {
-            if let Some(kernel) = counts {
-                on.borrow_mut()(Progress::Compiling(kernel, compiled.load(Ordering::Relaxed)));
+            if counts {
+                on.borrow_mut()(Progress::Compiling(what, compiled.load(Ordering::Relaxed)));
             }
             is_stopped()
         };

@@ -154,13 +154,13 @@ impl Maker<'_> {
         let mut tar = Command::new("tar");
         tar.arg("-xzf").arg(&archive).arg("-C").arg(&tree);
         let what = format!("module {}", module.name());
-        self.run(tar, &what, key, None)?;
+        self.run(tar, &what, key, false)?;
         for (name, bytes) in sources {
             std::fs::write(folder.join(name), bytes).map_err(Error::file("write", folder.join(name)))?;
         }
         let mut compile = make(kernel.kernel.arch, &tree);
         compile.arg(format!("M={}", folder.display())).args(["W=1", "modules"]);
-        self.run(compile, &what, key, None)?;
+        self.run(compile, &what, key, false)?;
         for entry in std::fs::read_dir(&folder).map_err(Error::file("read", &folder))?.flatten() {
             if entry.path().extension().is_some_and(|end| end == "ko") {
                 let to = out.join(entry.file_name());
@@ -186,7 +186,7 @@ impl Maker<'_> {
             .arg(objects)
             .arg(arch.source_name())
             .arg(out.join(TREE));
-        self.run(shell, what, key, None)
+        self.run(shell, what, key, false)
     }
 }
 

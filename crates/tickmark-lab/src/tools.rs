@@ -71,6 +71,14 @@ pub fn require_qemu(arch: Arch) -> Result<PathBuf, Error> {
     }
 }
 
+/// The version of the package of a kernel's source.
+///
+/// # Errors
+/// It is not here.
+pub fn source_version(of: Source) -> Result<String, Error> {
+    source(of).map(|(_, version)| version)
+}
+
 /// A kernel source of Debian: the archive and the version of its package.
 ///
 /// # Errors

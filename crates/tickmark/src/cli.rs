@@ -48,7 +48,9 @@ pub(crate) use groups::grouped;
 pub(crate) use history::{BisectArgs, History};
 pub(crate) use http::Http;
 pub(crate) use hz::Hz;
-pub(crate) use lab::{GuestArgs, Lab, LabBisect, LabBoot, LabExplain, LabGate, LabKernels, LabRun, Speed};
+pub(crate) use lab::{
+    GuestArgs, Lab, LabBisect, LabBoot, LabConfigCost, LabExplain, LabGate, LabKernels, LabRun, Speed, caches,
+};
 pub(crate) use live::Live;
 pub(crate) use recordings::{Change, Recordings};
 pub(crate) use report::Report;

@@ -2,7 +2,6 @@
 
 use super::carried::{files, modules_of};
 use super::{BootTarget, Machine, Setting};
-use crate::bisect::{Commit, Tree};
 use crate::control::ProgressEvent;
 use crate::target::{AgentKind, Guest, Remote, static_program};
 use crate::{Control, Error};
@@ -11,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tickmark_lab::{
-    Accel, Arch, Built, Cache, CommitBuilds, Kernel, Module, Need, Plugin, Source, StaticProgram, arch_of,
+    Accel, Arch, Built, Cache, Configuration, Kernel, Module, Need, Plugin, Series, Source, StaticProgram,
+    arch_of,
 };
 
 /// Memory of a guest where nothing is said, in MiB.
@@ -33,18 +33,19 @@ pub fn build(cache: &Cache, kernels: &[Kernel], need: Need, control: &Control) -
     Ok(built?)
 }
 
-/// The image of a commit, built where it is not there, or why it cannot be; its progress is told to the control.
+/// The image of one of a series, built where it is not there, or why it cannot be; its progress is told to the control.
 ///
 /// # Errors
-/// Git or the system refuses, whatever the commit.
-pub fn build_commit(
-    builds: &CommitBuilds,
-    tree: &Tree,
-    commit: &Commit,
+/// The system refuses, whatever is built.
+pub fn build_one(
+    builds: &Series,
+    name: &str,
+    configuration: Configuration<'_>,
+    tree: &Path,
     control: &Control,
 ) -> Result<Result<PathBuf, String>, Error> {
-    let copy = tree.check_out(commit)?;
-    let built = builds.build(&commit.id, copy, &|| control.stopped(), &mut |progress| {
+    let stop = || control.stopped();
+    let built = builds.build(name, configuration, tree, &stop, &mut |progress| {
         control.tell(ProgressEvent::Kernel(progress));
     });
     control.tell(ProgressEvent::Over);

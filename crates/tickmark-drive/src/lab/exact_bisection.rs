@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// What is known of a commit.
+/// What is known of a commit, or of a configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Measured {
     /// Nothing yet.
@@ -20,6 +20,15 @@ impl Measured {
         match self {
             Self::Value(value) => Some(*value),
             Self::Open | Self::Failed(_) => None,
+        }
+    }
+
+    /// Why it has none.
+    #[must_use]
+    pub fn failed(&self) -> Option<&str> {
+        match self {
+            Self::Failed(why) => Some(why),
+            Self::Open | Self::Value(_) => None,
         }
     }
 }

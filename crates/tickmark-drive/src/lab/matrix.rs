@@ -105,6 +105,11 @@ pub struct Machine {
     /// Stamp with the clock of the kernel, which may be a setting.
     #[serde(default)]
     pub kernel_stamps: bool,
+    /// Operations that are explained by kernel function, in a guest, at the first of its speeds.
+    #[serde(default)]
+    pub explain: Vec<String>,
+    /// First-level caches that are simulated meanwhile, as `lab explain --cache` takes them.
+    pub caches: Option<String>,
 }
 
 impl Machine {

@@ -20,6 +20,7 @@ Examples:
   tickmark lab kernels powerpc:hz=100 powerpc:hz=1000
   tickmark lab boot --kernel x86_64:hz=1000 tick.spin syscall
   tickmark lab boot --kernel ./bzImage --speed host
+  tickmark lab boot --kernel ./bzImage syscall --max syscall.null=350
   tickmark lab run clock-tick-100-vs-1000";
 
 pub(super) const GATE_EXAMPLES: &str = "\
@@ -47,6 +48,13 @@ Each commit is built with the lab's configuration from what the one before left,
 Examples:
   tickmark lab bisect v6.1..v6.2 syscall.null --tree ~/linux
   tickmark lab bisect HEAD~20..HEAD switch.2p.0k --kernel powerpc:hz=1000";
+
+pub(super) const CONFIG_COST_EXAMPLES: &str = "\
+Between the two lie configurations that have one symbol more of the second each, with what follows from it. Each is built from the one before, in the user's cache folder, and booted once. Where two give the same count, nothing between them is measured but with --each.
+
+Examples:
+  tickmark lab config-cost x86_64 x86_64:osnoise=on syscall.signal.handle
+  tickmark lab config-cost config.main config.mine syscall.null --tree ~/linux";
 
 /// How fast the guest's processor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +103,9 @@ pub(crate) enum Lab {
     /// Bisect a kernel's commits by the instructions of an operation: exact, one boot each
     #[command(after_help = BISECT_EXAMPLES)]
     Bisect(LabBisect),
+    /// Say what each symbol costs by which two configurations of a kernel differ, in instructions of an operation
+    #[command(after_help = CONFIG_COST_EXAMPLES)]
+    ConfigCost(LabConfigCost),
     /// Boot an experiment's settings on its machines, and compare
     #[command(after_help = LAB_EXAMPLES)]
     Run(LabRun),
@@ -165,6 +176,9 @@ pub(crate) struct LabBoot {
     /// Limit of the boot, in real time [default: a minute and ten times the measuring time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) limit: Option<Nanos>,
+    /// Exit with 3 where a path takes more instructions, without what interrupts it
+    #[arg(long, value_name = "PROBE=INSTRUCTIONS", value_parser = path_limit)]
+    pub(crate) max: Vec<(String, f64)>,
     /// Name of the recording [default: lab and the kernel]
     #[arg(long)]
     pub(crate) name: Option<String>,
@@ -268,8 +282,34 @@ pub(crate) struct LabBisect {
     pub(crate) output: Output,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct LabConfigCost {
+    /// A kernel of the lab, or a .config file
+    #[arg(value_name = "A")]
+    pub(crate) first: String,
+    /// The other one, of the same processor and version
+    #[arg(value_name = "B")]
+    pub(crate) second: String,
+    /// What is counted: one operation
+    #[arg(value_name = "PROBE", add = probes())]
+    pub(crate) probe: String,
+    /// A kernel's git tree to build what is checked out of it [default: Debian's source of that version]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tree: Option<PathBuf>,
+    /// Measure each configuration, also between two that give the same count
+    #[arg(long)]
+    pub(crate) each: bool,
+    /// Counts that differ by no more are the same
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 0.5, value_parser = instructions)]
+    pub(crate) margin: f64,
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
 /// First-level caches: a processor by name (MPC860 PowerQUICC Family User's Manual, chapter 7), or sizes and ways.
-fn caches(text: &str) -> Result<String, String> {
+pub(crate) fn caches(text: &str) -> Result<String, String> {
     let model = match text {
         "mpc860" => "4096:2:4096:2:16",
         "mpc860p" => "16384:4:8192:2:16",
@@ -310,7 +350,7 @@ fn path_limit(text: &str) -> Result<(String, f64), String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clocksource, hz-prediction, precise-timers-low-hz, clock-tick-100-vs-1000, tick-modes)
+    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clocksource, hz-prediction, kernel-6.1-vs-6.12, precise-timers-low-hz, clock-tick-100-vs-1000, tick-anatomy, tick-modes)
     #[arg(value_name = "FILE|NAME")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names

@@ -81,6 +81,10 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 &["tickmark lab gate ./bzImage.main ./bzImage.mine"],
             ),
             (
+                "What does each symbol of my kernel's configuration cost?",
+                &["tickmark lab config-cost config.main config.mine syscall.null"],
+            ),
+            (
                 "Which commit of the kernel is it?",
                 &["tickmark lab bisect v6.1..v6.2 syscall.null --tree ~/linux"],
             ),

@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::command::lab::bisect::LabBisected;
+use crate::command::lab::config_cost::{ConfigCosts, ConfigStep};
 use crate::command::lab::gate::PathCost;
 use crate::error::{Code, Error};
 use crate::stat::json::StatPage;
@@ -13,7 +14,7 @@ use tickmark_analysis::explain::Change;
 use tickmark_drive::bisect::Commit;
 use tickmark_drive::fleet::Answer;
 use tickmark_drive::fleet::links::Measured;
-use tickmark_drive::lab::Measured as CommitMeasured;
+use tickmark_drive::lab::{Measured as CommitMeasured, SymbolChange};
 use tickmark_import::Imported;
 use tickmark_lab::{Built, Component};
 use tickmark_render::json::{self, Page, schema};
@@ -175,7 +176,43 @@ json_object! {
         },
     }
 
-    /// A function that changed with the commit.
+    /// What each symbol costs by which two configurations of a kernel differ.
+    pub(super) struct LabConfigCostPage(of: &ConfigCosts) {
+        /// In words.
+        answer: String = of.answer(),
+        metric: String = of.metric.clone(),
+        /// Instructions of the operation, where nothing interrupts it: with the first configuration, and with the second one.
+        instructions: Vec<Option<f64>> = [of.measured.first(), of.measured.last()].map(|end| end.and_then(CommitMeasured::value)).to_vec(),
+        /// The symbols by which they differ.
+        symbols: Vec<LabSymbolPage> = of.symbols.iter().map(LabSymbolPage::new).collect(),
+        /// Configurations from the first to the second one, and how many of them were measured.
+        configurations: usize = of.measured.len(),
+        measured: usize = of.measured.iter().filter(|one| one.value().is_some()).count(),
+        /// What costs something: the largest first.
+        steps: Vec<LabConfigStepPage> = of.steps.iter().map(LabConfigStepPage::new).collect(),
+        /// The kernel's functions that changed with the largest step.
+        functions: Vec<LabChangePage> = of.changes.iter().map(LabChangePage::new).collect(),
+    }
+
+    /// A step between two configurations that costs something.
+    struct LabConfigStepPage(of: &ConfigStep) {
+        /// Instructions more.
+        cost: f64 = of.cost,
+        symbols: Vec<LabSymbolPage> = of.symbols.iter().map(LabSymbolPage::new).collect(),
+        /// Why configurations within it could not be measured.
+        failed: Vec<String> = of.failed.clone(),
+    }
+
+    /// A symbol of a configuration that has another value.
+    struct LabSymbolPage(of: &SymbolChange) {
+        /// Without CONFIG_.
+        name: String = of.name.clone(),
+        /// Its line in the configuration before; none where it is hidden.
+        before: Option<String> = of.before.clone(),
+        after: Option<String> = of.after.clone(),
+    }
+
+    /// A function that changed.
     struct LabChangePage(of: &Change) {
         name: String = of.name.clone(),
         difference: f64 = of.difference(),
@@ -184,8 +221,10 @@ json_object! {
     }
 
     /// A matrix of the lab: each machine's settings compared.
-    pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>) {
+    pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>, explained: Vec<json::ExplainPage>) {
         machines: Vec<json::ComparisonPage> = machines,
+        /// Operations that the matrix explains, of one machine after the other.
+        explained: Vec<json::ExplainPage> = explained,
     }
 
     /// A survey that has ended.
@@ -237,6 +276,7 @@ named! {
     LabKernelsPage = "lab-kernels",
     LabGatePage = "lab-gate",
     LabBisectPage = "lab-bisect",
+    LabConfigCostPage = "lab-config-cost",
     LabRunPage = "lab-run",
     SurveyPage = "fleet-run",
     FleetReportPage = "fleet-report",
@@ -255,7 +295,7 @@ const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
     Known { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 39] = [
+const ALL: [Known; 40] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
@@ -290,6 +330,7 @@ const ALL: [Known; 39] = [
     known::<LabGatePage>(&["lab gate"]),
     known::<json::ExplainPage>(&["lab explain"]),
     known::<LabBisectPage>(&["lab bisect"]),
+    known::<LabConfigCostPage>(&["lab config-cost"]),
     known::<LabRunPage>(&["lab run", "experiment FILE.toml"]),
     known::<SurveyPage>(&["fleet run", "fleet gather"]),
     known::<FleetReportPage>(&["fleet report"]),

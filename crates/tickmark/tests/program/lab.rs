@@ -3,6 +3,7 @@
 mod bisect;
 mod board;
 mod clock;
+mod config_cost;
 mod explain;
 mod hz;
 mod module;
@@ -126,6 +127,19 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     refused(&gate("powerpc:hz=100", &[]), 2, &["two architectures"]);
     refused(&gate("x86_64:hz=1000", &["--max", "syscall.nul=150"]), 2, &["did you mean syscall.null"]);
     refused(&gate("x86_64:hz=1000", &["--margin", "x"]), 2, &["number of instructions"]);
+    // One kernel against limits of its own.
+    let limit = |limit: &str| {
+        bench.run(&["lab", "boot", "--kernel", "x86_64:hz=1000", "syscall.null", "--max", limit])
+    };
+    assert_eq!(limit("syscall.null=1000").status.code(), Some(0));
+    let above = limit("syscall.null=150");
+    let says = ["instructions, above --max 150", "tickmark lab explain syscall.null --kernel x86_64:hz=1000"];
+    assert!(
+        above.status.code() == Some(3) && says.iter().all(|part| err(&above).contains(part)),
+        "{}",
+        err(&above)
+    );
+    refused(&limit("syscall.nul=150"), 2, &["did you mean syscall.null"]);
 }
 
 /// QEMU has commas between the parts of an option. A boot that was killed is not resumed on this machine.

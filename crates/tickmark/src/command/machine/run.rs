@@ -34,6 +34,7 @@ pub(in crate::command) fn run(store: &Store, options: &Run) -> Result<Code, Erro
         options.resume.is_none(),
         shown(options.output.format, options.all),
     )
+    .map(|(code, _)| code)
 }
 
 /// The same in a guest.
@@ -44,7 +45,7 @@ pub(in crate::command) fn guest(
     plan: &Plan,
     name: &str,
     options: &LabBoot,
-) -> Result<Code, Error> {
+) -> Result<(Code, Recording), Error> {
     let target = Some(format!("a guest: {}, kernel {}", guest.machine, options.kernel));
     let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &options.select) };
     let writer = store.create(&meta)?;
@@ -80,7 +81,7 @@ fn keep(
     writer: Writer,
     is_new: bool,
     text: Option<Shown>,
-) -> Result<Code, Error> {
+) -> Result<(Code, Recording), Error> {
     let recording = measure_and_keep(store, target, plan, writer, is_new, Progress::new(plan))?;
     let model = report::build(&recording, &|_| true, false);
     let stopped = control.stopped();
@@ -96,7 +97,7 @@ fn keep(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         anstream::eprintln!("partly done (exit code 4): without a figure in some or all runs: {first}{more}");
     }
-    Ok(code)
+    Ok((code, recording))
 }
 
 /// Metrics that a line names.

@@ -1,7 +1,9 @@
 //! Kernels in QEMU: building, booting one, two against each other, a matrix of them, and what a cost is made of.
 
 pub(in crate::command) mod bisect;
-mod explain;
+pub(in crate::command) mod config_cost;
+mod exact;
+pub(in crate::command) mod explain;
 pub(in crate::command) mod gate;
 
 use crate::cli::{Format, GuestArgs, Lab, LabBoot, LabKernels, Output, Speed};
@@ -17,8 +19,8 @@ use tickmark_drive::lab::{Bench, Wanted, build};
 use tickmark_drive::plan;
 use tickmark_drive::target::Guest;
 use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
-use tickmark_store::Store;
-use tickmark_wire::{Nanos, Plan, names};
+use tickmark_store::{Recording, Store, did_you_mean};
+use tickmark_wire::{Nanos, Offer, Plan, names};
 
 /// The kernels of the document, where none is named.
 const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
@@ -34,6 +36,7 @@ pub(in crate::command) fn run(
         Lab::Gate(asked) => gate::run(&store()?, asked),
         Lab::Explain(asked) => explain::run(&store()?, asked),
         Lab::Bisect(asked) => bisect::run(&store()?, asked),
+        Lab::ConfigCost(asked) => config_cost::run(&store()?, asked),
         Lab::Run(asked) => boots::lab_run(&store()?, asked),
     }
 }
@@ -100,10 +103,52 @@ fn kernels(options: &LabKernels) -> Result<Code, Error> {
 
 /// One guest, as `tickmark run` has one machine.
 fn boot(store: &Store, options: &LabBoot) -> Result<Code, Error> {
+    check_limits(options)?;
     let mut bench = Bench::new(control())?;
     let (guest, plan) = guest_and_plan(&mut bench, options)?;
     let name = options.name.clone().unwrap_or_else(|| format!("lab {}", options.kernel));
-    run::guest(store, &bench.control, &guest, &plan, &name, options)
+    let (code, recording) = run::guest(store, &bench.control, &guest, &plan, &name, options)?;
+    if bench.control.stopped() {
+        Ok(code)
+    } else {
+        Ok(code.worse(within(&options.max, &options.kernel, &recording)?))
+    }
+}
+
+/// Refuses limits of what is not measured, before the minutes that a kernel may take, and of times that are no counts.
+fn check_limits(options: &LabBoot) -> Result<(), Error> {
+    if !options.max.is_empty() && options.speed == Speed::Host {
+        return Err(Error::Usage("--max counts instructions, and --speed host does not".to_owned()));
+    }
+    let selected = selection::select(&options.select)?;
+    let measured: Vec<&str> =
+        selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str()).collect();
+    if let Some((name, _)) = options.max.iter().find(|(name, _)| !measured.contains(&name.as_str())) {
+        let near = did_you_mean(name, measured.iter().copied());
+        return Err(Error::Usage(format!("--max {name}: no such path is measured{near}")));
+    }
+    Ok(())
+}
+
+/// Says which paths are above their limits; one without a count is no pass.
+fn within(limits: &[(String, f64)], kernel: &str, recording: &Recording) -> Result<Code, Error> {
+    if limits.is_empty() {
+        return Ok(Code::Done);
+    }
+    let counted = gate::instructions(recording)?;
+    let mut code = Code::Done;
+    for (name, most) in limits {
+        let Some(count) = counted.get(name) else {
+            return Err(Error::Unjudged(format!("--max {name}: this kernel gave no count of it")));
+        };
+        if count > most {
+            code = Code::Differs;
+            anstream::eprintln!(
+                "tickmark: {name} takes {count:.1} instructions, above --max {most}; which functions: tickmark lab explain {name} --kernel {kernel}"
+            );
+        }
+    }
+    Ok(code)
 }
 
 /// Instructions take 2^4 ns where they are counted: 62.5 million a second.
@@ -125,6 +170,7 @@ fn plain_boot(kernel: &str, select: Vec<String>, append: &str) -> LabBoot {
         runs: None,
         slice: None,
         limit: None,
+        max: Vec::new(),
         name: None,
         output: Output { format: Format::Text },
     }
@@ -199,15 +245,19 @@ fn guest_and_plan(bench: &mut Bench, options: &LabBoot) -> Result<(Guest, Plan),
     let need = if options.module.iter().any(Module::is_built) { Need::Modules } else { Need::Image };
     bench.kernels(std::iter::once(&options.kernel), need)?;
     let guest = bench.guest(wanted())?;
-    let rounds = options.runs.unwrap_or(1);
-    let weight = plan::weight(&selected);
     let slice = options.slice.unwrap_or(Nanos::from_millis(100));
+    let mut plan = plan_of(&selected, options.runs.unwrap_or(1), slice);
+    plan.settings.phase = options.phase.and_then(|(number, of)| guest.phase(number, of));
+    Ok((guest, plan))
+}
+
+/// What a guest measures: each for a slice, so many times.
+fn plan_of(selected: &[Offer], rounds: u32, slice: Nanos) -> Plan {
+    let weight = plan::weight(selected);
     let all = Nanos::new(slice.get() * i64::from(weight) / 10 * i64::from(rounds));
     let mut random = StdRng::seed_from_u64(1);
     let settings = tickmark_wire::Settings { small: true, ..Default::default() };
-    let mut plan = plan::make(&selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random);
-    plan.settings.phase = options.phase.and_then(|(number, of)| guest.phase(number, of));
-    Ok((guest, plan))
+    plan::make(selected, rounds, Some(all.max(Nanos::new(1))), settings, false, &mut random)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::cli::{CompareFormat, FailOn};
 use crate::command::answers::Answers;
+use crate::command::lab::explain::{self, ExplainedSettings};
 use crate::command::{arms, compare};
 use crate::error::{Code, Error};
 use crate::progress::control;
@@ -14,7 +15,7 @@ use tickmark_analysis::balance::Balanced;
 use tickmark_analysis::comparison;
 use tickmark_drive::experiment::{Experiment, Halt};
 use tickmark_drive::knob::Boot;
-use tickmark_drive::lab::{self, Bench, Machine, MatrixRequest, Report, Wanted, kernel_of};
+use tickmark_drive::lab::{self, Bench, BootTarget, Machine, MatrixRequest, Report, Wanted, kernel_of};
 use tickmark_drive::{Control, plan};
 use tickmark_lab::{Module, Need};
 use tickmark_render::json::{Balance, ComparisonPage};
@@ -31,6 +32,8 @@ pub(in crate::command) struct Shown<'a> {
     pub(in crate::command) file: Option<&'a Path>,
     pub(in crate::command) format: CompareFormat,
     pub(in crate::command) fail_on: Option<FailOn>,
+    /// True if operations are explained where the matrix says so.
+    pub(in crate::command) explains: bool,
 }
 
 /// Results of one machine at one speed.
@@ -45,6 +48,8 @@ pub(in crate::command) struct MachineOutcome {
     margin: f64,
     boots: usize,
     code: Code,
+    /// What its guests execute, where the matrix says so.
+    pub(in crate::command) explained: Vec<ExplainedSettings>,
 }
 
 /// Boots everything; of a matrix that was interrupted what is left, from the recordings with this name on.
@@ -60,6 +65,7 @@ pub(in crate::command) fn carry_out(
         .machines
         .iter()
         .map(|machine| {
+            explain::check(machine)?;
             let command = machine.offer()?;
             // Where there is a command, no probe is none.
             let probes = if command.is_some() && machine.probes.is_empty() {
@@ -77,7 +83,7 @@ pub(in crate::command) fn carry_out(
     let (mut code, mut boots, mut all) = (Code::Done, 0, Vec::new());
     let measuring = Instant::now();
     for (machine, probes) in from.machines.iter().zip(&selected) {
-        for speed in &machine.speeds {
+        for (number, speed) in machine.speeds.iter().enumerate() {
             let name =
                 machine.host().map_or_else(|| format!("{}@{speed}", machine.name), |_| machine.name.clone());
             // What came before the interrupted one is whole.
@@ -90,7 +96,10 @@ pub(in crate::command) fn carry_out(
             let places = settings.map(|setting| bench.place(machine, setting, shift, shown.limit));
             let boot = Boot::new(places.collect::<Result<_, _>>()?)?;
             let experiment = experiment(from, machine, probes, name, boot, again);
-            let made = run_machine(store, from, machine, &experiment, &control, shown)?;
+            let mut made = run_machine(store, from, machine, &experiment, &control, shown)?;
+            if number == 0 && shown.explains {
+                made.explained = explained(store, &mut bench, (from, machine), shift, shown)?;
+            }
             boots += made.boots;
             code = code.worse(made.code);
             all.push(made);
@@ -108,6 +117,31 @@ pub(in crate::command) fn carry_out(
         anstream::eprint!("{text}");
     }
     Ok((code, all))
+}
+
+/// What a machine's guests execute, operation by operation.
+fn explained(
+    store: &Store,
+    bench: &mut Bench,
+    (from, machine): (&MatrixRequest, &Machine),
+    shift: u8,
+    shown: Shown<'_>,
+) -> Result<Vec<ExplainedSettings>, Error> {
+    let mut all = Vec::new();
+    for probe in &machine.explain {
+        let mut guests = Vec::new();
+        for setting in &from.settings {
+            if let BootTarget::Guest(guest) = bench.place(machine, setting, shift, shown.limit)? {
+                guests.push((setting.name.clone(), *guest));
+            }
+        }
+        let of = explain::settings(store, bench, machine, probe, guests)?;
+        if shown.format == CompareFormat::Text {
+            crate::command::print(&format!("{}\n", of.text()))?;
+        }
+        all.push(of);
+    }
+    Ok(all)
 }
 
 /// Refuses what cannot be booted, then builds the kernels.
@@ -216,6 +250,7 @@ fn run_machine(
         code: code.worse(compare::code(&model, shown.fail_on)),
         boots,
         model,
+        explained: Vec::new(),
     };
     made.show(from, &ids, &recordings, shown.format)?;
     Ok(made)

@@ -4,7 +4,7 @@
 use super::image;
 use crate::bench::{Bench, refused};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MAKEFILE: &str = "\
@@ -18,11 +18,25 @@ bzImage:
 	cp $(shell cat image) $(O)/arch/x86/boot/bzImage
 ";
 
-fn git(tree: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(tree: &Path, arguments: &[&str]) -> String {
     let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
     let output = Command::new("git").arg("-C").arg(tree).args(identity).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A cache whose series of kernels are its own; the programs that it builds are those of every test.
+pub(super) fn own_cache(bench: &Bench) -> PathBuf {
+    let cache = bench.store().with_file_name("cache");
+    let usual = std::env::var_os("XDG_CACHE_HOME")
+        .map_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache"), Into::into);
+    fs::create_dir_all(cache.join("tickmark")).unwrap();
+    for shared in ["agents", "plugins", "programs", "symbols"] {
+        let place = usual.join("tickmark").join(shared);
+        fs::create_dir_all(&place).unwrap();
+        std::os::unix::fs::symlink(place, cache.join("tickmark").join(shared)).unwrap();
+    }
+    cache
 }
 
 #[test]
@@ -30,7 +44,7 @@ fn git(tree: &Path, arguments: &[&str]) -> String {
 fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
     let bench = Bench::new();
     let tree = bench.store().with_file_name("linux");
-    let cache = bench.store().with_file_name("cache");
+    let cache = own_cache(&bench);
     fs::create_dir(&tree).unwrap();
     let [short, long] = ["x86_64:hz=1000", "x86_64:hz=1000:osnoise=on"].map(image);
     fs::write(tree.join("Makefile"), MAKEFILE).unwrap();
@@ -59,15 +73,6 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
             "--format",
             "json",
         ]);
-        // The programs that it builds are those of every test; its commits are its own.
-        let usual = std::env::var_os("XDG_CACHE_HOME")
-            .map_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache"), Into::into);
-        let _ = fs::create_dir_all(cache.join("tickmark"));
-        for shared in ["agents", "plugins", "programs", "symbols"] {
-            let place = usual.join("tickmark").join(shared);
-            fs::create_dir_all(&place).unwrap();
-            let _ = std::os::unix::fs::symlink(place, cache.join("tickmark").join(shared));
-        }
         tickmark.env("XDG_CACHE_HOME", &cache).output().unwrap()
     };
     let before = git(&tree, &["rev-parse", "HEAD"]);

@@ -1,22 +1,18 @@
 //! With which commit of a kernel's tree an operation's instructions changed: each commit is built and booted once.
 
-use super::explain::{explained, guest_of_one};
-use super::{one_operation, operation_boot};
+use super::exact::{Candidate, Exact, waits};
+use super::one_operation;
 use crate::cli::{Format, LabBisect};
-use crate::command::journal::{Journal, Kept};
-use crate::command::lab::gate;
 use crate::command::pages::LabBisectPage;
-use crate::command::run;
 use crate::error::{Code, Error};
 use crate::progress::{Steps, control};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use tickmark_analysis::explain::Change;
-use tickmark_drive::Control;
 use tickmark_drive::bisect::{Commit, Tree};
-use tickmark_drive::lab::{Bench, Measured, Next, build_commit, next_step};
-use tickmark_lab::{Cache, CommitBuilds, Kernel, Source};
+use tickmark_drive::lab::{Bench, Measured, Next, next_step};
+use tickmark_lab::{Cache, Configuration, Kernel, Source};
 use tickmark_render::explain::{changes_by_function, instructions, more};
 use tickmark_store::Store;
 
@@ -62,13 +58,14 @@ pub(super) fn run(store: &Store, options: &LabBisect) -> Result<Code, Error> {
     }
     let place = options.tree.canonicalize().map_err(Error::file("open", &options.tree))?;
     let stop = || control.stopped();
-    let mut waits = || anstream::eprintln!("waiting: another tickmark builds commits");
     let place = place.to_string_lossy();
-    let builds = Cache::at(None)?.commit_builds(&place, &kernel, &mut waits, &stop)?;
+    let builds = Cache::at(None)?.series_of_commits(&place, &kernel, &mut waits, &stop)?;
     let tree = Tree::open(&options.tree, builds.folder())?;
-    let mut work =
-        Work { bench: Bench::new(control.clone())?, control, store, tree, builds, options, metric: &metric };
-    let measured = work.bisect(&commits)?;
+    let bench = Bench::new(control.clone())?;
+    let (probe, guest) = (&options.probe, &options.guest);
+    let exact = Exact { bench, control, store, builds, probe, metric: &metric, guest };
+    let mut work = Work { exact, tree, kernel: &kernel };
+    let measured = work.bisect(&commits, options.margin)?;
     let found = match next_step(&measured, options.margin) {
         Next::Found(found) => Some(found),
         Next::NoEnd(_) | Next::NoChange | Next::Measure(_) => None,
@@ -81,19 +78,11 @@ pub(super) fn run(store: &Store, options: &LabBisect) -> Result<Code, Error> {
         return Err(Error::Refused(format!("commit {id}, an end of the range: {why}; choose another end")));
     }
     let changes = match &found {
-        Some(found) => work.changes(&commits, &measured, found),
-        None => Ok(Vec::new()),
-    };
-    let changes = match changes {
-        Err(_) if work.control.stopped() => return Err(work.interrupted()),
-        Err(why) => {
-            anstream::eprintln!("tickmark: warning: its functions are not told: {why}");
-            Vec::new()
-        }
-        Ok(changes) => changes,
+        Some(found) => work.changes(&commits, last_before(&measured, found), *found.end())?,
+        None => Vec::new(),
     };
     // Gigabytes, which only who goes on needs.
-    work.builds.remove();
+    work.exact.builds.remove();
     let of = LabBisected {
         metric,
         kernel: kernel.to_string(),
@@ -111,118 +100,51 @@ pub(super) fn run(store: &Store, options: &LabBisect) -> Result<Code, Error> {
 }
 
 struct Work<'a> {
-    bench: Bench,
-    control: Control,
-    store: &'a Store,
+    exact: Exact<'a>,
     tree: Tree,
-    builds: CommitBuilds,
-    options: &'a LabBisect,
-    metric: &'a str,
+    kernel: &'a Kernel,
 }
 
 impl Work<'_> {
     /// Measures commits until one is found; what was measured before is taken up.
-    fn bisect(&mut self, commits: &[Commit]) -> Result<Vec<Measured>, Error> {
+    fn bisect(&mut self, commits: &[Commit], margin: f64) -> Result<Vec<Measured>, Error> {
         let ends = [commits.first(), commits.last()].map(|commit| commit.map_or("", |commit| &commit.id));
-        let (builds, guest) = (self.builds.key(), &self.options.guest);
-        // Another version of the agent measures in another way.
-        let key = format!("lab {ends:?} {} {builds} {guest:?} {}", self.metric, env!("CARGO_PKG_VERSION"));
-        let mut journal = Journal::open(self.store, &key)?;
-        let mut all = vec![Measured::Open; commits.len()];
-        for kept in &journal.earlier {
-            let at = commits.iter().position(|commit| commit.id == kept.commit);
-            if let Some(at) = at.filter(|_| kept.value.is_finite()) {
-                all[at] = Measured::Value(kept.value);
-            }
-        }
         let mut steps = Steps::new();
-        if !journal.earlier.is_empty() {
-            let count = tickmark_render::count(journal.earlier.len() as u32, "measurement");
-            let path = journal.path.display();
-            steps.warn(&format!("{count} from before are taken up; to measure anew, delete {path}"));
-        }
-        while let Next::Measure(at) = next_step(&all, self.options.margin) {
+        let mut journal = self.exact.journal(&format!("{ends:?}"))?;
+        let mut all: Vec<Measured> =
+            commits.iter().map(|commit| Exact::earlier(&journal, &commit.id)).collect();
+        let known = all.iter().filter(|one| **one != Measured::Open).count();
+        Exact::taken_up(&journal, known, &mut steps);
+        while let Next::Measure(at) = next_step(&all, margin) {
             let commit = &commits[at];
             let done = all.iter().filter(|one| **one != Measured::Open).count();
             // Both ends, and as often as the range can be halved.
             let most = commits.len().ilog2() as usize + 3;
             steps.at(&format!("commit {} ({} of about {most})", &commit.id[..SHORT], done + 1));
-            let measured = self.measure(commit);
-            if self.control.stopped() {
-                steps.finish();
-                return Err(self.interrupted());
+            let title = format!("lab bisect {}", &commit.id[..SHORT]);
+            let tree = || Ok(self.tree.check_out(commit)?.to_owned());
+            let configuration = Configuration::Lab(self.kernel);
+            let candidate = Candidate { name: &commit.id, title: &title, configuration, tree: &tree };
+            all[at] = self.exact.measure(candidate, &mut journal).inspect_err(|_| steps.finish())?;
+            // An end of the range is the error that ends it.
+            if let (Measured::Failed(why), true) = (&all[at], at > 0 && at + 1 < commits.len()) {
+                steps.warn(&format!("commit {} is left out: {why}", &commit.id[..SHORT]));
             }
-            all[at] = match measured.inspect_err(|_| steps.finish())? {
-                Ok(value) => {
-                    journal.add(&Kept { commit: commit.id.clone(), value })?;
-                    Measured::Value(value)
-                }
-                Err(why) => {
-                    // An end of the range is the error that ends it.
-                    if at > 0 && at + 1 < commits.len() {
-                        steps.warn(&format!("commit {} is left out: {why}", &commit.id[..SHORT]));
-                    }
-                    Measured::Failed(why)
-                }
-            };
         }
         steps.finish();
         Ok(all)
     }
 
-    fn interrupted(&self) -> Error {
-        let place = self.builds.folder().display();
-        Error::Refused(format!(
-            "interrupted: what was built is kept in {place}, what was measured in the store; the same command goes on"
-        ))
-    }
-
-    /// The image of a commit, built where it is not there; or why the commit has none.
-    fn image(&self, commit: &Commit) -> Result<Result<String, String>, Error> {
-        let image = build_commit(&self.builds, &self.tree, commit, &self.control)?;
-        Ok(image.map(|image| image.to_string_lossy().into_owned()))
-    }
-
-    /// Instructions of the operation where nothing interrupts it; or why the commit has none.
-    fn measure(&mut self, commit: &Commit) -> Result<Result<f64, String>, Error> {
-        let image = match self.image(commit)? {
-            Ok(image) => image,
-            Err(why) => return Ok(Err(why)),
-        };
-        match self.boot(commit, &image) {
-            // What the store or a file refuses, it refuses of any commit.
-            Err(why @ (Error::Store { .. } | Error::File { .. } | Error::Path { .. })) => Err(why),
-            booted => Ok(booted.map_err(|why| why.to_string())),
-        }
-    }
-
-    fn boot(&mut self, commit: &Commit, image: &str) -> Result<f64, Error> {
-        let boot = operation_boot(image, self.metric, &self.options.guest);
-        let (guest, plan) = super::guest_and_plan(&mut self.bench, &boot)?;
-        let name = format!("lab bisect {}", &commit.id[..SHORT]);
-        let (recording, _) =
-            run::guest_recording(self.store, &self.control, &guest, &plan, &name, &commit.id)?;
-        let paths = gate::instructions(&recording)?;
-        paths.get(self.metric).copied().ok_or_else(|| Error::Refused(format!("no count of {}", self.metric)))
-    }
-
-    /// What the functions of the operation have more with the commit that was found.
-    fn changes(
-        &mut self,
-        commits: &[Commit],
-        measured: &[Measured],
-        found: &RangeInclusive<usize>,
-    ) -> Result<Vec<Change>, Error> {
-        let before = last_before(measured, found);
-        let mut functions = Vec::new();
-        for at in [before, *found.end()] {
-            let image = self.image(&commits[at])?.map_err(Error::Refused)?;
-            let boot = operation_boot(&image, &self.options.probe, &self.options.guest);
-            let guest = guest_of_one(&mut self.bench, boot)?;
-            let (_, explanation) = explained(self.store, &self.bench, (&image, self.metric), guest, None)?;
-            functions.push(explanation.functions);
-        }
-        Ok(tickmark_analysis::explain::difference(&functions[0], &functions[1]))
+    /// What the functions of the operation have more with a commit than with another.
+    fn changes(&mut self, commits: &[Commit], before: usize, after: usize) -> Result<Vec<Change>, Error> {
+        let [before, after] = [before, after].map(|at| &commits[at]);
+        let of = |commit: &Commit| Ok(self.tree.check_out(commit)?.to_owned());
+        let (first, second) = (|| of(before), || of(after));
+        let configuration = Configuration::Lab(self.kernel);
+        self.exact.changes([
+            Candidate { name: &before.id, title: "", configuration, tree: &first },
+            Candidate { name: &after.id, title: "", configuration, tree: &second },
+        ])
     }
 }
 

@@ -1,14 +1,15 @@
 //! Which functions of the kernel an operation's instructions are in.
 
-use super::{guest_and_plan, one_operation, operation_boot, same_architecture};
+use super::{guest_and_plan, one_operation, operation_boot, plan_of, same_architecture};
 use crate::cli::{Format, LabBoot, LabExplain};
 use crate::command::report::Place;
 use crate::command::run;
 use crate::error::{Code, Error};
 use crate::progress::control;
+use crate::selection;
 use std::path::Path;
 use tickmark_analysis::explain::{Explanation, explain};
-use tickmark_drive::lab::Bench;
+use tickmark_drive::lab::{Bench, Machine};
 use tickmark_drive::target::Guest;
 use tickmark_lab::Need;
 use tickmark_render::explain::{Explained, compared, flame, text};
@@ -59,6 +60,76 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
 /// A guest of an operation that is explained, and its plan.
 pub(super) fn guest_of_one(bench: &mut Bench, boot: LabBoot) -> Result<(Guest, Plan), Error> {
     guest_and_plan(bench, &LabBoot { slice: Some(SLICE), ..boot })
+}
+
+/// An operation that was explained in the guests of a machine: by setting, or why not.
+pub(in crate::command) struct ExplainedSettings {
+    /// Settings with what their guests said, and the recordings of their boots.
+    all: Vec<(String, Explanation, String)>,
+    failed: Option<String>,
+}
+
+/// What the machines of a matrix are to explain, with the caches of each; a name that is none is told before a kernel is built.
+///
+/// # Errors
+/// A probe that is no operation, caches that are none, a real machine.
+pub(in crate::command) fn check(machine: &Machine) -> Result<(), Error> {
+    let in_file = |why: String| Error::Usage(format!("machine {}: {why}", machine.name));
+    machine.explain.iter().try_for_each(|probe| one_operation(probe).map(drop))?;
+    if let Some(caches) = &machine.caches {
+        crate::cli::caches(caches).map_err(|why| in_file(format!("caches: {why}")))?;
+    }
+    if !machine.explain.is_empty() && machine.host().is_some() {
+        return Err(in_file("instructions are explained in guests alone".to_owned()));
+    }
+    Ok(())
+}
+
+/// Explains an operation in each setting's guest of a machine.
+///
+/// # Errors
+/// The work was interrupted. Where something is not to be explained, that is said in its place.
+pub(in crate::command) fn settings(
+    store: &Store,
+    bench: &Bench,
+    machine: &Machine,
+    probe: &String,
+    guests: Vec<(String, Guest)>,
+) -> Result<ExplainedSettings, Error> {
+    let metric = one_operation(probe)?;
+    let caches = machine.caches.as_deref().and_then(|caches| crate::cli::caches(caches).ok());
+    let plan = plan_of(&selection::select(std::slice::from_ref(probe))?, 1, SLICE);
+    let mut of = ExplainedSettings { all: Vec::new(), failed: None };
+    for (setting, guest) in guests {
+        let kernel = format!("{}, {setting}", machine.name);
+        match explained(store, bench, (&kernel, &metric), (guest, plan.clone()), caches.clone()) {
+            Ok((recording, explanation)) => of.all.push((kernel, explanation, recording)),
+            Err(why) if bench.control.stopped() => return Err(why),
+            Err(why) => of.failed = Some(format!("{metric} is not explained: {why}")),
+        }
+    }
+    Ok(of)
+}
+
+impl ExplainedSettings {
+    /// The first setting, then each other against it.
+    pub(in crate::command) fn text(&self) -> String {
+        let all: Vec<Explained<'_>> = self.all.iter().map(|(name, of, _)| (name.as_str(), of)).collect();
+        let mut parts = Vec::new();
+        if let [first, others @ ..] = &all[..] {
+            parts.push(text(*first));
+            parts.extend(others.iter().map(|other| compared([*first, *other])));
+        }
+        parts.extend(self.failed.iter().map(|why| textwrap::fill(why, tickmark_render::width()) + "\n"));
+        parts.join("\n")
+    }
+
+    /// For programs: all settings of it.
+    pub(in crate::command) fn page(&self) -> ExplainPage {
+        let all: Vec<Explained<'_>> = self.all.iter().map(|(name, of, _)| (name.as_str(), of)).collect();
+        let recordings: Vec<String> = self.all.iter().map(|(.., recording)| recording.clone()).collect();
+        ExplainPage::new(&all, &recordings)
+    }
 }
 
 /// The recording of a kernel's plain boot, and what the other boot says of a metric.

@@ -18,7 +18,8 @@ pub(super) fn measure(
         ExperimentFile::Booted(from) => {
             // What is short cannot be resumed as the whole.
             let file = (length == Length::Whole).then_some(Path::new(name));
-            let shown = Shown { limit: None, file, format: CompareFormat::Json, fail_on: None };
+            let shown =
+                Shown { limit: None, file, format: CompareFormat::Json, fail_on: None, explains: false };
             matrix::carry_out(store, &from, None, shown).map(|(code, _)| code)
         }
         ExperimentFile::Launched(from) => {

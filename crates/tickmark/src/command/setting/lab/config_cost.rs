@@ -1,0 +1,359 @@
+//! What each symbol by which two configurations of a kernel differ costs: configurations between them are built and booted once each.
+
+use super::exact::{Candidate, Exact, waits};
+use super::one_operation;
+use crate::cli::{Format, LabConfigCost};
+use crate::command::pages::LabConfigCostPage;
+use crate::error::{Code, Error};
+use crate::progress::{Steps, control};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use tickmark_analysis::explain::Change;
+use tickmark_drive::bisect::Tree;
+use tickmark_drive::lab::{Bench, Measured, SymbolChange, cost, costs, differing, next_place, with};
+use tickmark_lab::{Arch, Cache, Configuration, Kernel, Series, Source, digest, source_version};
+use tickmark_render::explain::{changes_by_function, instructions, more};
+use tickmark_store::Store;
+use tickmark_store::files::{SMALL, read_regular};
+
+/// Symbols of a step that are named; --format json has all.
+const NAMED: usize = 6;
+
+/// A configuration, as it is given.
+enum End {
+    Lab(Kernel),
+    File { text: String, arch: Arch, source: Source },
+}
+
+/// What came of it.
+pub(in crate::command) struct ConfigCosts {
+    pub(in crate::command) metric: String,
+    pub(in crate::command) names: [String; 2],
+    /// All symbols by which they differ.
+    pub(in crate::command) symbols: Vec<SymbolChange>,
+    pub(in crate::command) measured: Vec<Measured>,
+    /// The steps that cost something, the largest first.
+    pub(in crate::command) steps: Vec<ConfigStep>,
+    /// What the operation's functions have more after the largest step.
+    pub(in crate::command) changes: Vec<Change>,
+    each: bool,
+}
+
+/// A step between two configurations.
+pub(in crate::command) struct ConfigStep {
+    pub(in crate::command) cost: f64,
+    /// The symbols that change with it.
+    pub(in crate::command) symbols: Vec<SymbolChange>,
+    /// Why those between could not be measured.
+    pub(in crate::command) failed: Vec<String>,
+}
+
+impl End {
+    fn parse(text: &str) -> Result<Self, Error> {
+        let path = Path::new(text);
+        if !path.is_file() {
+            return Ok(Self::Lab(text.parse()?));
+        }
+        let bytes = read_regular(path, SMALL).map_err(Error::file("read", path))?;
+        let read = String::from_utf8_lossy(&bytes).into_owned();
+        let title = read.lines().find_map(|line| {
+            line.strip_prefix("# Linux/")?.strip_suffix(" Kernel Configuration")?.split_once(' ')
+        });
+        let wrong =
+            |why: &str| Error::Usage(format!("{text} is no kernel's configuration for the lab: {why}"));
+        let (arch, version) = title
+            .ok_or_else(|| wrong("no line \"# Linux/x86 6.1.192 Kernel Configuration\" at its beginning"))?;
+        let arch = Arch::ALL
+            .into_iter()
+            .find(|known| [known.source_name(), known.name()].contains(&arch))
+            .ok_or_else(|| wrong(&format!("it is for {arch}")))?;
+        if arch == Arch::X86_64 && !read.lines().any(|line| line == "CONFIG_X86_64=y") {
+            return Err(wrong("it is for 32 bits"));
+        }
+        let mut numbers = version.split(['.', '-']).map_while(|number| number.parse().ok());
+        let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
+            return Err(wrong(&format!("{version:?} is no version")));
+        };
+        Ok(Self::File { text: read, arch, source: Source { major, minor } })
+    }
+
+    fn arch(&self) -> Arch {
+        match self {
+            Self::Lab(kernel) => kernel.arch,
+            Self::File { arch, .. } => *arch,
+        }
+    }
+
+    fn source(&self) -> Source {
+        match self {
+            Self::Lab(kernel) => kernel.source,
+            Self::File { source, .. } => *source,
+        }
+    }
+
+    fn configuration(&self) -> Configuration<'_> {
+        match self {
+            Self::Lab(kernel) => Configuration::Lab(kernel),
+            Self::File { text, .. } => Configuration::Text(text),
+        }
+    }
+}
+
+pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error> {
+    let metric = one_operation(&options.probe)?;
+    let names = [options.first.clone(), options.second.clone()];
+    let [first, second] = [End::parse(&names[0])?, End::parse(&names[1])?];
+    if first.arch() != second.arch() {
+        return Err(Error::Usage(format!(
+            "{} is for {} and {} for {}: they are no two configurations of one kernel",
+            names[0],
+            first.arch().name(),
+            names[1],
+            second.arch().name()
+        )));
+    }
+    if options.tree.is_none() && first.source() != second.source() {
+        return Err(Error::Usage(format!(
+            "{} is of Linux {} and {} of {}: versions are compared by lab gate and lab explain --against",
+            names[0],
+            first.source(),
+            names[1],
+            second.source()
+        )));
+    }
+    let control = control();
+    let stop = || control.stopped();
+    let source = SourceTree::find(options.tree.as_deref(), first.source())?;
+    let builds = Cache::at(None)?.series_of_configurations(&source.key, first.arch(), &mut waits, &stop)?;
+    let mut steps = Steps::new();
+    let tree = source.ready(&builds, &stop, &mut steps)?;
+    let whole = |end: &End| builds.complete(end.configuration(), &tree, &stop);
+    let ends = [whole(&first)?, whole(&second)?];
+    let symbols = differing(&ends[0], &ends[1]);
+    let last = symbols.len();
+    let bench = Bench::new(control.clone())?;
+    let (probe, guest) = (&options.probe, &options.guest);
+    let exact = Exact { bench, control: control.clone(), store, builds, probe, metric: &metric, guest };
+    let mut work = Work { exact, tree, symbols: &symbols, texts: vec![None; last + 1], steps };
+    // The second one's, also where it lacks what the first one's symbols bring.
+    let [first, second] = ends;
+    (work.texts[0], work.texts[last]) = (Some(first), Some(second));
+    let measured = work.measure(options.margin, options.each)?;
+    for at in [0, last] {
+        if let Measured::Failed(why) = &measured[at] {
+            return Err(Error::Refused(format!("{}: {why}", names[usize::from(at > 0)])));
+        }
+    }
+    let found = costs(&measured, options.margin);
+    let changes = match found.first() {
+        Some((from, to)) => work.changes(*from, *to)?,
+        None => Vec::new(),
+    };
+    let steps = found.into_iter().map(|step| work.step(&measured, step)).collect::<Result<_, _>>()?;
+    // Gigabytes, which only who goes on needs.
+    work.exact.builds.remove();
+    let of =
+        ConfigCosts { metric: metric.clone(), names, symbols, steps, measured, changes, each: options.each };
+    match options.output.format {
+        Format::Json => crate::command::print_page(&LabConfigCostPage::new(&of))?,
+        Format::Text => crate::command::print(&of.text())?,
+    }
+    Ok(Code::Done)
+}
+
+/// The source that they are built from.
+struct SourceTree {
+    key: String,
+    from: Origin,
+}
+
+enum Origin {
+    Package(Source),
+    Git(PathBuf),
+}
+
+impl SourceTree {
+    fn find(tree: Option<&Path>, source: Source) -> Result<Self, Error> {
+        let Some(folder) = tree else {
+            return Ok(Self { key: source_version(source)?, from: Origin::Package(source) });
+        };
+        let commits = Tree::commits(folder, "HEAD..HEAD")?;
+        let place = folder.canonicalize().map_err(Error::file("open", folder))?;
+        let id = commits.first().map_or("", |commit| &commit.id);
+        Ok(Self { key: format!("{} {id}", place.display()), from: Origin::Git(folder.to_owned()) })
+    }
+
+    /// Where it is, as it is to be built.
+    fn ready(&self, builds: &Series, stop: &dyn Fn() -> bool, steps: &mut Steps) -> Result<PathBuf, Error> {
+        match &self.from {
+            Origin::Package(source) => {
+                steps.at("unpacking the kernel's source");
+                Ok(builds.source(*source, stop)?)
+            }
+            Origin::Git(folder) => {
+                let tree = Tree::open(folder, builds.folder())?;
+                let commits = Tree::commits(folder, "HEAD..HEAD")?;
+                let head =
+                    commits.first().ok_or_else(|| Error::Usage("the tree has no commit".to_owned()))?;
+                Ok(tree.check_out(head)?.to_owned())
+            }
+        }
+    }
+}
+
+struct Work<'a> {
+    exact: Exact<'a>,
+    tree: PathBuf,
+    symbols: &'a [SymbolChange],
+    /// The configurations from the first to the second one, as far as they were needed.
+    texts: Vec<Option<String>>,
+    steps: Steps,
+}
+
+impl Work<'_> {
+    /// A configuration: the first one with so many symbols of the second.
+    fn text(&mut self, at: usize) -> Result<String, Error> {
+        if let Some(Some(known)) = self.texts.get(at) {
+            return Ok(known.clone());
+        }
+        let first = self.texts[0].as_deref().unwrap_or_default();
+        let text = with(first, &self.symbols[..at]);
+        let (builds, control) = (&self.exact.builds, &self.exact.control);
+        let text = builds.complete(Configuration::Text(&text), &self.tree, &|| control.stopped())?;
+        self.texts[at] = Some(text.clone());
+        Ok(text)
+    }
+
+    fn measure(&mut self, margin: f64, each: bool) -> Result<Vec<Measured>, Error> {
+        let mut journal = self.exact.journal("config-cost")?;
+        let mut all = vec![Measured::Open; self.texts.len()];
+        // A symbol without effect leaves the same configuration.
+        let mut known: BTreeMap<String, Measured> = BTreeMap::new();
+        let mut taken_up = 0;
+        while let Some(at) = next_place(&all, margin, each) {
+            self.steps.at(&format!("configuration {} of {} ({} measured)", at + 1, all.len(), known.len()));
+            let text = self.text(at).inspect_err(|_| self.steps.finish())?;
+            let name = name(&text);
+            let mut measured = known.get(&name).cloned().unwrap_or(Exact::earlier(&journal, &name));
+            if measured != Measured::Open {
+                taken_up += usize::from(!known.contains_key(&name));
+            } else {
+                let title = format!("lab config-cost {name}");
+                let tree = || Ok(self.tree.clone());
+                let configuration = Configuration::Text(&text);
+                let candidate = Candidate { name: &name, title: &title, configuration, tree: &tree };
+                measured =
+                    self.exact.measure(candidate, &mut journal).inspect_err(|_| self.steps.finish())?;
+                if let (Some(why), true) = (measured.failed(), at > 0 && at + 1 < all.len()) {
+                    self.steps.warn(&format!("configuration {} is left out: {why}", at + 1));
+                }
+            }
+            known.insert(name, measured.clone());
+            all[at] = measured;
+        }
+        Exact::taken_up(&journal, taken_up, &mut self.steps);
+        self.steps.finish();
+        Ok(all)
+    }
+
+    fn changes(&mut self, from: usize, to: usize) -> Result<Vec<Change>, Error> {
+        let texts = [self.text(from)?, self.text(to)?];
+        let names = [name(&texts[0]), name(&texts[1])];
+        let tree = || Ok(self.tree.clone());
+        let one = |number: usize| Candidate {
+            name: &names[number],
+            title: "",
+            configuration: Configuration::Text(&texts[number]),
+            tree: &tree,
+        };
+        self.exact.changes([one(0), one(1)])
+    }
+
+    fn step(&mut self, measured: &[Measured], (from, to): (usize, usize)) -> Result<ConfigStep, Error> {
+        Ok(ConfigStep {
+            cost: cost(measured, (from, to)),
+            symbols: differing(&self.text(from)?, &self.text(to)?),
+            failed: measured[from..to].iter().filter_map(Measured::failed).map(str::to_owned).collect(),
+        })
+    }
+}
+
+/// What tells a configuration from the others.
+fn name(text: &str) -> String {
+    digest(text.as_bytes())[..16].to_owned()
+}
+
+impl ConfigCosts {
+    fn value(&self, at: usize) -> f64 {
+        self.measured.get(at).and_then(Measured::value).unwrap_or(f64::NAN)
+    }
+
+    /// In words.
+    pub(in crate::command) fn answer(&self) -> String {
+        let [first, second] = &self.names;
+        let count = tickmark_render::count(self.symbols.len() as u32, "symbol");
+        let (before, after) = (self.value(0), self.value(self.symbols.len()));
+        let metric = &self.metric;
+        if self.symbols.is_empty() {
+            return format!("{first} and {second} are the same configuration.");
+        }
+        let which = match (self.steps.len(), self.each) {
+            (0, false) => "No cost was looked for between equal ends: --each measures every step.".to_owned(),
+            (0, true) => "No step costs anything.".to_owned(),
+            (1, _) => "One step is the cause.".to_owned(),
+            (steps, _) => format!("{steps} steps are the cause."),
+        };
+        format!(
+            "{metric} takes {} instructions with {first} and {} with {second} ({}), which differ by {count}. {which}",
+            instructions(before),
+            instructions(after),
+            more(after - before),
+        )
+    }
+
+    /// What was not looked at.
+    fn looked_at(&self) -> String {
+        let known = self.measured.iter().filter(|one| **one != Measured::Open).count();
+        let rest = if known < self.measured.len() {
+            "; between two that give the same count nothing was measured (--each measures all)"
+        } else {
+            ""
+        };
+        format!(
+            "{known} of {} configurations from the one to the other were measured, each with one symbol more{rest}. What a symbol costs may depend on those before it.",
+            self.measured.len()
+        )
+    }
+
+    fn text(&self) -> String {
+        let width = tickmark_render::width();
+        let mut text = textwrap::fill(&self.answer(), width) + "\n";
+        if self.symbols.is_empty() {
+            return text;
+        }
+        text.push('\n');
+        for step in &self.steps {
+            let named = step.symbols.iter().take(NAMED).map(SymbolChange::text);
+            let mut what = named.collect::<Vec<_>>().join(", ");
+            if step.symbols.len() > NAMED {
+                let _ = write!(what, " and {} more", step.symbols.len() - NAMED);
+            }
+            for why in &step.failed {
+                let _ = write!(what, " (not told apart: {why})");
+            }
+            let indent = format!("{:>10}  ", more(step.cost));
+            let options =
+                textwrap::Options::new(width).initial_indent(&indent).subsequent_indent("            ");
+            text += &textwrap::fill(&what, options);
+            text.push('\n');
+        }
+        if !self.steps.is_empty() {
+            text.push('\n');
+        }
+        text += &textwrap::fill(&self.looked_at(), width);
+        text.push('\n');
+        changes_by_function(&mut text, "What the largest step changed in the kernel", &self.changes);
+        text
+    }
+}

@@ -1,0 +1,153 @@
+//! One figure of one kernel of a series that is built one after the other: instructions of an operation, the same in each boot.
+
+use super::explain::{explained, guest_of_one};
+use super::{guest_and_plan, operation_boot};
+use crate::cli::GuestArgs;
+use crate::command::journal::{Journal, Kept};
+use crate::command::lab::gate;
+use crate::command::run;
+use crate::error::Error;
+use crate::progress::Steps;
+use std::path::PathBuf;
+use tickmark_analysis::explain::{Change, difference};
+use tickmark_drive::Control;
+use tickmark_drive::lab::{Bench, Measured, build_one};
+use tickmark_lab::{Configuration, Series};
+use tickmark_store::Store;
+
+/// Says that another has the cache's lock.
+pub(super) fn waits() {
+    anstream::eprintln!("waiting: another tickmark builds kernels of a series");
+}
+
+/// What is built and booted.
+pub(super) struct Exact<'a> {
+    pub(super) bench: Bench,
+    pub(super) control: Control,
+    pub(super) store: &'a Store,
+    pub(super) builds: Series,
+    pub(super) probe: &'a str,
+    pub(super) metric: &'a str,
+    pub(super) guest: &'a GuestArgs,
+}
+
+/// A kernel of a series.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    /// What tells it from the others, in files and in the journal.
+    pub(super) name: &'a str,
+    /// The name of its recording.
+    pub(super) title: &'a str,
+    pub(super) configuration: Configuration<'a>,
+    /// Makes the source ready: where it is.
+    pub(super) tree: &'a dyn Fn() -> Result<PathBuf, Error>,
+}
+
+impl Exact<'_> {
+    /// What was measured of this work, which `key` tells from others beside the operation, the guest and the tools.
+    pub(super) fn journal(&self, key: &str) -> Result<Journal, Error> {
+        let (builds, guest) = (self.builds.key(), self.guest);
+        // Another version of the agent measures in another way.
+        let key = format!("lab {key} {} {builds} {guest:?} {}", self.metric, env!("CARGO_PKG_VERSION"));
+        Journal::open(self.store, &key)
+    }
+
+    /// Says how many figures are of an earlier run.
+    pub(super) fn taken_up(journal: &Journal, count: usize, steps: &mut Steps) {
+        if count > 0 {
+            let are = if count == 1 { "is" } else { "are" };
+            let count = tickmark_render::count(count as u32, "measurement");
+            let path = journal.path.display();
+            steps.warn(&format!("{count} from before {are} taken up; to measure anew, delete {path}"));
+        }
+    }
+
+    /// What is known of a kernel from before.
+    pub(super) fn earlier(journal: &Journal, name: &str) -> Measured {
+        let kept = journal.earlier.iter().rfind(|kept| kept.commit == name && kept.value.is_finite());
+        kept.map_or(Measured::Open, |kept| Measured::Value(kept.value))
+    }
+
+    /// Measures a kernel and keeps the figure; or why it has none.
+    ///
+    /// # Errors
+    /// What the system, the store or git refuses of any of them; the work was interrupted.
+    pub(super) fn measure(
+        &mut self,
+        candidate: Candidate<'_>,
+        journal: &mut Journal,
+    ) -> Result<Measured, Error> {
+        let measured = self.figure(candidate);
+        if self.control.stopped() {
+            return Err(self.interrupted());
+        }
+        Ok(match measured? {
+            Ok(value) => {
+                journal.add(&Kept { commit: candidate.name.to_owned(), value })?;
+                Measured::Value(value)
+            }
+            Err(why) => Measured::Failed(why),
+        })
+    }
+
+    pub(super) fn interrupted(&self) -> Error {
+        let place = self.builds.folder().display();
+        Error::Refused(format!(
+            "interrupted: what was built is kept in {place}, what was measured in the store; the same command goes on"
+        ))
+    }
+
+    fn image(&self, candidate: Candidate<'_>) -> Result<Result<String, String>, Error> {
+        let Candidate { name, configuration, tree, .. } = candidate;
+        let image = build_one(&self.builds, name, configuration, &tree()?, &self.control)?;
+        Ok(image.map(|image| image.to_string_lossy().into_owned()))
+    }
+
+    fn figure(&mut self, candidate: Candidate<'_>) -> Result<Result<f64, String>, Error> {
+        let image = match self.image(candidate)? {
+            Ok(image) => image,
+            Err(why) => return Ok(Err(why)),
+        };
+        match self.boot(&image, candidate) {
+            // What the store or a file refuses, it refuses of any kernel.
+            Err(why @ (Error::Store { .. } | Error::File { .. } | Error::Path { .. })) => Err(why),
+            booted => Ok(booted.map_err(|why| why.to_string())),
+        }
+    }
+
+    fn boot(&mut self, image: &str, candidate: Candidate<'_>) -> Result<f64, Error> {
+        let boot = operation_boot(image, self.metric, self.guest);
+        let (guest, plan) = guest_and_plan(&mut self.bench, &boot)?;
+        let (title, name) = (candidate.title, candidate.name);
+        let (recording, _) = run::guest_recording(self.store, &self.control, &guest, &plan, title, name)?;
+        let paths = gate::instructions(&recording)?;
+        paths.get(self.metric).copied().ok_or_else(|| Error::Refused(format!("no count of {}", self.metric)))
+    }
+
+    /// What the functions of the operation have more in the second one of two kernels; nothing, with a warning, where that is not to be known.
+    ///
+    /// # Errors
+    /// The work was interrupted.
+    pub(super) fn changes(&mut self, both: [Candidate<'_>; 2]) -> Result<Vec<Change>, Error> {
+        match self.functions(both) {
+            Err(_) if self.control.stopped() => Err(self.interrupted()),
+            Err(why) => {
+                anstream::eprintln!("tickmark: warning: its functions are not told: {why}");
+                Ok(Vec::new())
+            }
+            changes => changes,
+        }
+    }
+
+    fn functions(&mut self, both: [Candidate<'_>; 2]) -> Result<Vec<Change>, Error> {
+        let mut functions = Vec::new();
+        for candidate in both {
+            let image = self.image(candidate)?.map_err(Error::Refused)?;
+            let boot = operation_boot(&image, self.probe, self.guest);
+            let guest = guest_of_one(&mut self.bench, boot)?;
+            let (_, explanation) = explained(self.store, &self.bench, (&image, self.metric), guest, None)?;
+            functions.push(explanation.functions);
+        }
+        Ok(difference(&functions[0], &functions[1]))
+    }
+}
