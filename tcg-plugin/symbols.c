@@ -50,15 +50,25 @@ uint32_t names(void)
 	return most;
 }
 
+/* OpenSBI, which the kernel of RISC-V calls: where QEMU's virt machine loads it (its memory begins there, the kernel 2 MB above). */
+static bool is_firmware(uint64_t pc)
+{
+	return processor == RISCV && pc >= 0x80000000 && pc < 0x80200000;
+}
+
 /* Fills in the function of an instruction, and what that makes it. */
 void identify(struct insn *insn)
 {
 	size_t low = 0, high = count;
-	if (insn->pc < (processor == PPC ? 0xc0000000 : (uint64_t)1 << 63)) {
+	if (insn->pc < (processor == PPC ? 0xc0000000 : (uint64_t)1 << 63) && !is_firmware(insn->pc)) {
 		insn->name = USER;
 		return;
 	}
 	insn->flags = KERNEL;
+	if (is_firmware(insn->pc)) {
+		insn->name = UNKNOWN;
+		return;
+	}
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 		if (symbols[middle].address <= insn->pc)

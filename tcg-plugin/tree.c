@@ -82,10 +82,20 @@ static void pop_to(uint32_t depth)
 	find_visit();
 }
 
-/* Goes on in another function without a call: at the end of one, or into the next. */
+/* True if an instruction is of a frame's function: also of the entry that has become an interrupt. */
+static bool is_of(const struct frame *frame, const struct insn *insn)
+{
+	return nodes[frame->node].name == insn->name || (frame->visit && visit_entry(frame->visit) == insn->name);
+}
+
+/* Goes on in another function without a call: at the end of one, or into the next; or back in the entry, which has jumped to the function. */
 static void replace(const struct insn *insn)
 {
 	struct frame *frame = &current->frames[current->depth - 1];
+	if (current->depth > 1 && !frame->visit && frame[-1].visit && is_of(frame - 1, insn)) {
+		current->depth--;
+		return;
+	}
 	if (frame->visit) {
 		push(insn->name, 0, 0);
 		return;
@@ -94,7 +104,8 @@ static void replace(const struct insn *insn)
 	nodes[frame->node].calls += is_counting && insn->flags & FIRST;
 }
 
-/* What entered as everything does turns out to be an interrupt: what it took until now was the entry's own. */
+/* What entered as everything does turns out to be an interrupt. What it has called before stays where it is: then the tree and the visits
+ * do not agree, and whoever reads them refuses both. */
 static void becomes_interrupt(void)
 {
 	struct frame *frame = &current->frames[current->depth - 1];
@@ -219,7 +230,7 @@ static void moved(const struct insn *insn)
 		else if (insn->flags & ENTRY)
 			pop_to(0);
 	}
-	if (insn->pc == next_pc && current->depth && nodes[current->frames[current->depth - 1].node].name == insn->name)
+	if (insn->pc == next_pc && current->depth && is_of(&current->frames[current->depth - 1], insn))
 		return;
 	if (insn->flags & FORKED && (!previous || previous->kind != CALL)) {
 		pop_to(0);
@@ -249,7 +260,7 @@ static void moved(const struct insn *insn)
 	}
 	if (!current->depth)
 		push(insn->name, 0, open_visit(insn->name, false));
-	else if (nodes[current->frames[current->depth - 1].node].name != insn->name)
+	else if (!is_of(&current->frames[current->depth - 1], insn))
 		replace(insn);
 }
 
@@ -317,7 +328,7 @@ unsigned step(const struct insn *insn)
 			switch_stack();
 		moved(insn);
 	}
-	/* Where it was interrupted, which goes on now. */
+	/* Where it was interrupted, which goes on now: what comes next is no way into the kernel, or it were a fault itself. */
 	if (takes_back && again)
 		count(again, -1);
 	if (repeats)

@@ -8,7 +8,7 @@
 #define ENTRIES 256
 
 /* A way into the kernel that is open; number 0 is where the program runs. `by_name` has a number for each name, `touched` the names in it. */
-struct visit { uint32_t name; bool is_nested, is_open, may_repeat; uint64_t instructions; uint32_t *by_name, *touched, touched_count; };
+struct visit { uint32_t name, entry; bool is_nested, is_open, may_repeat; uint64_t instructions; uint32_t *by_name, *touched, touched_count; };
 /* Visits of an entry that took the same number of instructions; the last of an entry's kinds has all others. */
 struct kind_of_visit { uint64_t instructions, count, *by_name; };
 struct entry { uint32_t name; bool is_nested; uint64_t count, total; struct kind_of_visit kinds[KINDS]; };
@@ -41,7 +41,7 @@ uint32_t open_visit(uint32_t name, bool is_nested)
 		visits[at].by_name = zeroed(names(), sizeof *visits[at].by_name);
 		visits[at].touched = zeroed(names(), sizeof *visits[at].touched);
 	}
-	visits[at].name = name;
+	visits[at].name = visits[at].entry = name;
 	visits[at].is_nested = is_nested;
 	visits[at].is_open = true;
 	visits[at].may_repeat = false;
@@ -122,7 +122,12 @@ uint64_t rename_visit(uint32_t at, uint32_t name)
 {
 	visits[at].name = name;
 	visits[at].may_repeat = false;
-	return visits[at].instructions;
+	return visits[at].by_name ? visits[at].by_name[visits[at].entry] : 0;
+}
+
+uint32_t visit_entry(uint32_t at)
+{
+	return visits[at].entry;
 }
 
 uint32_t visit_name(uint32_t at)

@@ -9,7 +9,8 @@ uint32_t open_visit(uint32_t name, bool is_nested);     /* 0 where too many are 
 void close_visit(uint32_t at);
 void count_visit(uint32_t at, uint32_t name, int by);
 uint32_t visit_name(uint32_t at);
-uint64_t rename_visit(uint32_t at, uint32_t name);     /* to what is no fault; its instructions until now */
+uint64_t rename_visit(uint32_t at, uint32_t name);     /* to what is no fault; those of its entry's own until now */
+uint32_t visit_entry(uint32_t at);      /* the name that it was opened with */
 bool is_nested(uint32_t at);
 /* A page fault of which it is not known yet whether the instruction before it was carried out. */
 bool may_repeat(uint32_t at);

@@ -150,9 +150,9 @@ pub fn explain(recording: &Recording, counts: &str, names: &[String]) -> Result<
             streams.len()
         ));
     }
-    let drift = drift(recording);
+    let (drift, step) = (drift(recording), clock_step(recording));
     let agree =
-        |((_, batches), calls): (&(Part, &Batches), &Calls)| Agreement::new(batches, calls, one, drift);
+        |((_, batches), calls): (&(Part, &Batches), &Calls)| Agreement::new(batches, calls, one, step, drift);
     let agreements = streams.iter().zip(&counted).map(agree).collect::<Result<Vec<_>, _>>()?;
     let whole = streams.iter().position(|(part, _)| *part == Part::Whole).ok_or("it has no whole")?;
     let (_, batches) = streams[whole];
@@ -168,6 +168,12 @@ fn drift(recording: &Recording) -> f64 {
     let Some(session) = recording.sessions.first() else { return 0.0 };
     let is_scaled = session.environment.get("clock.source").is_some_and(|source| source != "timebase");
     if is_scaled && !session.settings.tsc_is_nanoseconds { DRIFT } else { 0.0 }
+}
+
+/// The step of the clock that stamped, in ns: of RISC-V's counter in QEMU 100 (10 MHz), elsewhere no longer than an instruction.
+fn clock_step(recording: &Recording) -> f64 {
+    let source = recording.sessions.first().and_then(|session| session.environment.get("clock.source"));
+    if source.is_some_and(|source| source == "riscv_clocksource") { 100.0 } else { 1.0 }
 }
 
 /// See [`drift`].

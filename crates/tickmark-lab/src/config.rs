@@ -18,9 +18,17 @@ pub(crate) fn fragment(kernel: &Kernel) -> String {
     let settings = kernel.settings().map(|(name, value)| text(&format!("{name}-{value}")).to_owned());
     let shared = if matches!(kernel.arch, Arch::Arm64 | Arch::Riscv64) { text("virt") } else { "" };
     let mut base = format!("{shared}{}", text(kernel.arch.name()));
-    // Linux 6.3 renamed it.
-    if kernel.source >= (Source { major: 6, minor: 3 }) {
+    let since = |minor: u16| kernel.source >= (Source { major: 6, minor });
+    if kernel.arch == Arch::Riscv64 && since(3) {
         base = base.replace("CONFIG_SOC_VIRT=y", "CONFIG_ARCH_VIRT=y");
+    }
+    // How QEMU 7.2 describes its processor.
+    if kernel.arch == Arch::Riscv64 && since(5) {
+        base += "CONFIG_RISCV_ISA_FALLBACK=y\n";
+    }
+    // Linux 6.2 has an allocator for the smallest machines, which tinyconfig takes: it makes a slab anew for most objects.
+    if since(2) && !kernel.lockdep && shared.is_empty() {
+        base += "# CONFIG_SLUB_TINY is not set\n";
     }
     let more = [(kernel.osnoise, "osnoise-on"), (kernel.lockdep, "lockdep-on")];
     let more = more.into_iter().filter(|(is, _)| *is).map(|(_, name)| text(name).to_owned());
@@ -67,12 +75,17 @@ mod tests {
             "arm64:hz=1000:tick=idle",
             "riscv64",
             "riscv64:source=6.12",
+            "x86_64:source=6.12",
+            "powerpc:source=6.12",
+            "x86_64:lockdep=on:source=6.12",
         ] {
             let kernel: Kernel = text.parse().unwrap();
             let config = fragment(&kernel);
             assert_eq!(config.contains("CONFIG_OSNOISE_TRACER=y"), kernel.osnoise);
             let (before, since) = (config.contains("SOC_VIRT=y"), config.contains("ARCH_VIRT=y"));
             assert_eq!(before != since, kernel.arch == Arch::Riscv64, "{text}");
+            let later = kernel.source > Source::USUAL;
+            assert!(!later || config.contains("# CONFIG_SLUB_TINY is not set"), "{text}");
             for checks in ["CONFIG_PROVE_LOCKING=y", "CONFIG_KASAN=y", "CONFIG_SLUB_DEBUG=y"] {
                 assert_eq!(config.contains(checks), kernel.lockdep);
             }

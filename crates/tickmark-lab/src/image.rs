@@ -127,12 +127,13 @@ fn bz_image(bytes: &[u8]) -> Option<bool> {
     Some((sectors + 1) * 512 + u64::from(paragraphs) * 16 <= bytes.len() as u64)
 }
 
-/// The processor of an Image, which is a header of 64 bytes and code; its size is that in memory, so that one that is cut short is not told
-/// (Documentation/arm64/booting.rst and riscv/boot-image-header.rst: a magic number at 56).
+/// The processor of an Image, which is a header of 64 bytes and code. A truncated one is not detected: the header has only the size in memory
+/// (Documentation/arm64/booting.rst and riscv/boot-image-header.rst: a magic number at 56, RISC-V's at 48 too).
 fn flat_image(bytes: &[u8]) -> Option<Arch> {
-    match bytes.get(56..60)? {
-        b"ARM\x64" => Some(Arch::Arm64),
-        b"RSC\x05" => Some(Arch::Riscv64),
+    match (bytes.get(48..53)?, bytes.get(56..60)?) {
+        _ if bytes.len() <= 64 => None,
+        (_, b"ARM\x64") => Some(Arch::Arm64),
+        (b"RISCV", b"RSC\x05") => Some(Arch::Riscv64),
         _ => None,
     }
 }
@@ -175,7 +176,8 @@ pub fn is_for(program: &Path, arch: Arch) -> bool {
         Arch::Arm64 => EM_AARCH64,
         Arch::Riscv64 => EM_RISCV,
     };
-    Elf::parse(&bytes).is_some_and(|elf| elf.machine() == Some(machine))
+    let is_wide = arch != Arch::PowerPc;
+    Elf::parse(&bytes).is_some_and(|elf| elf.machine() == Some(machine) && elf.wide == is_wide)
 }
 
 /// True if a program needs no other file to run: the first process of a guest has none.
@@ -228,10 +230,13 @@ mod tests {
 
     #[test]
     fn an_image_that_is_a_header_and_code() {
-        let mut image = vec![0; 64];
+        let mut image = vec![0; 65];
         image[56..60].copy_from_slice(b"ARM\x64");
         assert_eq!(arch_or_reason(&image), Ok(Arch::Arm64));
+        assert!(arch_or_reason(&image[..64]).unwrap_err().contains("no kernel image"));
         image[56..60].copy_from_slice(b"RSC\x05");
+        assert!(arch_or_reason(&image).unwrap_err().contains("no kernel image"));
+        image[48..53].copy_from_slice(b"RISCV");
         assert_eq!(arch_or_reason(&image), Ok(Arch::Riscv64));
         assert!(arch_or_reason(&image[..59]).unwrap_err().contains("no kernel image"));
     }

@@ -217,10 +217,10 @@ impl Maker<'_> {
         let work = self.cache.work(KIND);
         let (tree, objects, out) =
             (work.join(format!("source-{}", kernel.source)), work.join("objects"), work.join("out"));
-        self.unpack(archive, &tree, key)?;
+        let what = kernel.to_string();
+        self.unpack(archive, &tree, &what, key)?;
         let _ = std::fs::remove_dir_all(&objects);
         std::fs::create_dir_all(&objects).map_err(Error::file("make", &objects))?;
-        let what = kernel.to_string();
         // "modules" makes the checksums of what modules may call.
         let more = if kernel.arch == Arch::X86_64 { &["modules"][..] } else { &[] };
         self.configure(kernel.arch, Configuration::Lab(kernel), key, &tree, &objects)?;
@@ -271,7 +271,7 @@ impl Maker<'_> {
     }
 
     /// Unpacks a source where it is not yet.
-    pub(crate) fn unpack(&mut self, archive: &Path, tree: &Path, key: &str) -> Result<(), Error> {
+    pub(crate) fn unpack(&mut self, archive: &Path, tree: &Path, what: &str, key: &str) -> Result<(), Error> {
         // Half of it is none.
         let done = tree.join(".unpacked");
         if done.exists() {
@@ -281,7 +281,7 @@ impl Maker<'_> {
         std::fs::create_dir_all(tree).map_err(Error::file("make", tree))?;
         let mut tar = Command::new("tar");
         tar.arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(tree);
-        self.run(tar, "the kernel's source", key, false)?;
+        self.run(tar, what, key, false)?;
         std::fs::write(&done, "").map_err(Error::file("write", &done))
     }
 
@@ -295,9 +295,11 @@ impl Maker<'_> {
         objects: &Path,
     ) -> Result<String, Error> {
         let path = objects.join(".config");
-        let what = "the configuration";
+        let what = &configuration.name();
         match configuration {
-            Configuration::Text(text) => std::fs::write(&path, text).map_err(Error::file("write", &path))?,
+            Configuration::Text { text, .. } => {
+                std::fs::write(&path, text).map_err(Error::file("write", &path))?;
+            }
             Configuration::Lab(kernel) => {
                 self.run(kbuild(arch, tree, objects, &["tinyconfig"]), what, key, false)?;
                 let file = std::fs::File::options().append(true).open(&path);

@@ -15,7 +15,12 @@ pub enum Configuration<'a> {
     /// The lab's.
     Lab(&'a Kernel),
     /// The text of a .config; what it lacks has its default.
-    Text(&'a str),
+    Text {
+        /// All of it.
+        text: &'a str,
+        /// What it is called.
+        what: &'a str,
+    },
 }
 
 /// A folder of the cache for such kernels: kept where the work is interrupted.
@@ -105,7 +110,7 @@ impl Series {
     pub fn source(&self, source: Source, stop: &dyn Fn() -> bool) -> Result<PathBuf, Error> {
         let (archive, _) = tools::source(source)?;
         let tree = self.folder.join("source");
-        self.maker(stop, &mut |_| {}).unpack(&archive, &tree, &self.key)?;
+        self.maker(stop, &mut |_| {}).unpack(&archive, &tree, "the kernel's source", &self.key)?;
         Ok(tree)
     }
 
@@ -142,8 +147,13 @@ impl Series {
         let mut maker = self.maker(stop, on);
         let (log, objects) = (format!("{}-{name}", self.key), self.folder.join("objects"));
         maker.configure(self.arch, configuration, &log, tree, &objects)?;
-        let what = configuration.name(name);
-        let built = maker.compile(self.arch, &what, &log, tree, &objects, &[])?;
+        let built = maker.compile(self.arch, &configuration.name(), &log, tree, &objects, &[]);
+        // A file whose last step was cut off is newer than its source, and would be taken as it is.
+        if matches!(built, Err(Error::Stopped)) {
+            let _ = std::fs::remove_dir_all(&objects);
+            let _ = std::fs::create_dir_all(&objects);
+        }
+        let built = built?;
         let part = image.with_extension("part");
         std::fs::copy(&built, &part).map_err(Error::file("write", &part))?;
         std::fs::rename(&part, &image).map_err(Error::file("write", &image))?;
@@ -162,10 +172,10 @@ impl Series {
 
 impl Configuration<'_> {
     /// What is built, in words.
-    fn name(&self, name: &str) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Lab(kernel) => kernel.to_string(),
-            Self::Text(_) => format!("configuration {name}"),
+            Self::Text { what, .. } => (*what).to_owned(),
         }
     }
 }

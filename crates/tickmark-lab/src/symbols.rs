@@ -92,7 +92,9 @@ const VECTOR: u64 = 128;
 
 /// riscv64's only way into the kernel (arch/riscv/kernel/entry.S), and the labels within it, which the list of symbols has too.
 const ENTRY_RISCV: &str = "handle_exception";
-const LABELS_RISCV: [&str; 13] = [
+/// What it jumps to with an interrupt: the latter since Linux 6.3.
+const HANDLERS_RISCV: [&str; 2] = ["generic_handle_arch_irq", "do_irq"];
+const LABELS_RISCV: [&str; 15] = [
     "_restore_kernel_tpsp",
     "_save_context",
     "skip_context_tracking",
@@ -105,7 +107,9 @@ const LABELS_RISCV: [&str; 13] = [
     "resume_userspace_slow",
     "resume_kernel",
     "restore_all",
+    "handle_syscall_trace_enter",
     "handle_syscall_trace_exit",
+    "handle_kernel_stack_overflow",
 ];
 
 /// Names that the plugin itself gives: tcg-plugin/plugin.h.
@@ -162,7 +166,8 @@ impl Symbols {
             let ends = ENDS.contains(&name.as_str());
             // A name of a stranger's image stands in tables, and in stacks between semicolons.
             let is_odd = |c: char| !c.is_ascii_graphic() || c == ';';
-            if address < least || (is_marker(&name) && !ends) || name.contains(is_odd) {
+            let is_label = arch == Arch::Riscv64 && LABELS_RISCV.contains(&name.as_str());
+            if address < least || is_label || (is_marker(&name) && !ends) || name.contains(is_odd) {
                 continue;
             }
             let role = if ends { Role::End } else { role(&name, arch) };
@@ -182,7 +187,7 @@ impl Symbols {
             if role == Role::End {
                 return (address, UNKNOWN, Role::Function);
             }
-            let name = readable(&name, arch);
+            let name = readable(&name);
             let number = *numbers.entry(name.to_owned()).or_insert_with(|| {
                 names.push(name.to_owned());
                 names.len() - 1
@@ -200,7 +205,7 @@ impl Symbols {
         (is_wide && self.names.iter().any(|name| name == KASAN)).then_some(KASAN_STACK)
     }
 
-    /// True if the ways into the kernel are called as the plugin knows them: on x86-64 since Linux 5.8, on arm64 since 5.14.
+    /// True if the ways into the kernel are called as the plugin knows them: on x86-64 since Linux 5.8, on arm64 since 5.14, on riscv64 where interrupts have a handler of one of two names.
     #[must_use]
     pub fn has_known_entries(&self, arch: Arch) -> bool {
         let needed = match arch {
@@ -209,7 +214,8 @@ impl Symbols {
             Arch::Arm64 => ["el0t_64_irq", "cpu_switch_to"],
             Arch::Riscv64 => ["handle_exception", "__switch_to"],
         };
-        needed.iter().all(|needed| self.names.iter().any(|name| name == needed))
+        let has = |needed: &&str| self.names.iter().any(|name| name == *needed);
+        needed.iter().all(has) && (arch != Arch::Riscv64 || HANDLERS_RISCV.iter().any(has))
     }
 
     /// The list that the plugin reads: address, number of the name, role.
@@ -248,10 +254,7 @@ fn is_marker(name: &str) -> bool {
 }
 
 /// A function's name without what the compiler has added to a part or a copy of it.
-fn readable(name: &str, arch: Arch) -> &str {
-    if arch == Arch::Riscv64 && LABELS_RISCV.contains(&name) {
-        return ENTRY_RISCV;
-    }
+fn readable(name: &str) -> &str {
     if name.starts_with("entry_SYSCALL_64_") {
         return "entry_SYSCALL_64";
     }
@@ -276,8 +279,7 @@ fn role(name: &str, arch: Arch) -> Role {
         (INTERRUPT, Arch::Arm64) => Role::Entry,
         (name, Arch::Arm64) if name.ends_with(".vector") => Role::PageFault,
         (ENTRY_RISCV, Arch::Riscv64) => Role::PageFault,
-        // The latter since Linux 6.3.
-        ("generic_handle_arch_irq" | "do_irq", Arch::Riscv64) => Role::Handler,
+        (name, Arch::Riscv64) if HANDLERS_RISCV.contains(&name) => Role::Handler,
         ("ret_from_fork" | "ret_from_fork_asm", _)
         | ("ret_from_kernel_thread" | "ret_from_kernel_user_thread", Arch::PowerPc)
         | ("ret_from_kernel_thread" | "ret_from_fork_kernel_asm" | "ret_from_fork_user_asm", Arch::Riscv64) => {
@@ -353,14 +355,11 @@ mod tests {
         };
         assert_eq!((of("interrupt", 'e').len(), of("el0t_64_sync", 'p')), (12, vec![0x0c00]));
         assert_eq!((of("interrupt", 'e')[3], of("el0t_64_sync", '.')), (0x0a80, vec![0x1000]));
-        let text = "ffffffff80001000 T handle_exception\nffffffff80001010 t _save_context\nffffffff80002000 T do_irq\n";
+        let text = "ffffffff80001000 T handle_exception\nffffffff80001010 t restore_all\nffffffff80002000 T do_irq\n";
         let door = |name: &str, role| (name.to_owned(), role);
         let riscv: Vec<_> =
             listed(text, Arch::Riscv64).into_iter().map(|(_, name, role)| (name, role)).collect();
-        assert_eq!(
-            riscv,
-            [door("handle_exception", 'p'), door("handle_exception", '.'), door("do_irq", 'h')]
-        );
+        assert_eq!(riscv, [door("handle_exception", 'p'), door("do_irq", 'h')]);
     }
 
     #[test]

@@ -10,10 +10,6 @@ const BESIDE: i64 = 2000;
 /// The share of interrupts that may come there, and how many may whatever their number: stamps are a thousandth of a window.
 const INTERRUPTED: f64 = 0.02;
 const FEW: f64 = 2.0;
-/// Batches by which the clock's step is known: by chance all are multiples of twice the step once in 2^32.
-const ENOUGH: usize = 16;
-/// The step of RISC-V's counter in QEMU (10 MHz), in ns.
-const COARSEST: u64 = 100;
 
 /// How well the counts agree with the guest's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,11 +25,17 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Of a stream whose instructions take `one` ns, and whose clock may run beside their count by a share of `drift`.
+    /// Of a stream whose instructions take `one` ns, whose clock has steps of `clock_step` ns, and may run beside their count by a share of `drift`.
     ///
     /// # Errors
     /// The clock says otherwise.
-    pub(super) fn new(batches: &Batches, calls: &Calls, one: f64, drift: f64) -> Result<Self, String> {
+    pub(super) fn new(
+        batches: &Batches,
+        calls: &Calls,
+        one: f64,
+        clock_step: f64,
+        drift: f64,
+    ) -> Result<Self, String> {
         let count = |nanos: i64| (nanos as f64 / one).round() as i64;
         let clock: Vec<i64> = match (calls.windows.len(), batches.elapsed.len()) {
             (windows, stamped) if windows == stamped => {
@@ -59,7 +61,8 @@ impl Agreement {
         more.iter().for_each(|more| *seen.entry(*more).or_default() += 1);
         let beside = seen.iter().max_by_key(|(_, count)| **count).map_or(0, |(more, _)| *more);
         let drift = (clock.iter().max().copied().unwrap_or(0) as f64 * drift).ceil() as i64;
-        let off = rounding(batches, one) + drift;
+        // Stamps are whole steps of the clock, and instructions may be longer: each end may be off by one.
+        let off = 2 * (clock_step / one).ceil().max(1.0) as i64 + drift;
         let interrupted = more.iter().filter(|more| **more > beside + off).count();
         let least = more.iter().min().copied().unwrap_or(0);
         let interrupts = calls.entries.iter().filter(|entry| super::is_interrupt(&entry.name));
@@ -80,19 +83,6 @@ impl Agreement {
         check_entries(calls)?;
         Ok(Self { windows: more.len(), instructions: counted, beside, interrupted })
     }
-}
-
-/// By how many instructions a window may be off as stamps are whole steps of the clock, and whole ns: both ends by one step. The step is
-/// the largest that all stamps are multiples of, where there are enough to know, and no coarser than that of RISC-V's counter in QEMU.
-fn rounding(batches: &Batches, one: f64) -> i64 {
-    let stamps = batches.start.iter().chain(&batches.elapsed).map(|stamp| stamp.get().unsigned_abs());
-    let step = if batches.elapsed.len() < ENOUGH { 1 } else { stamps.fold(0, gcd).min(COARSEST) };
-    2 * (step as f64 / one).ceil().max(1.0) as i64
-}
-
-/// The greatest common divisor.
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Holds the call tree, which is kept by calls and returns, against the ways into the kernel, which are counted by themselves.

@@ -52,7 +52,7 @@ fn batches(elapsed: &[i64]) -> Batches {
 }
 
 fn explained() -> Explanation {
-    let agreement = Agreement::new(&batches(&[150 * 16, 240 * 16]), &calls(), 16.0, 0.0).unwrap();
+    let agreement = Agreement::new(&batches(&[150 * 16, 240 * 16]), &calls(), 16.0, 1.0, 0.0).unwrap();
     of_calls("syscall.read".to_owned(), 4, calls(), agreement, Vec::new())
 }
 
@@ -75,7 +75,7 @@ fn an_operation_is_apart_from_what_interrupts_it() {
 
 #[test]
 fn counts_that_the_clock_denies_are_refused() {
-    let agreement = |elapsed: &[i64], calls: &Calls| Agreement::new(&batches(elapsed), calls, 16.0, 0.0);
+    let agreement = |elapsed: &[i64], calls: &Calls| Agreement::new(&batches(elapsed), calls, 16.0, 1.0, 0.0);
     let good = agreement(&[150 * 16, 240 * 16], &calls()).unwrap();
     assert_eq!((good.windows, good.instructions, good.beside, good.interrupted), (2, 410, 10, 0));
     // A window lacks 60 instructions.
@@ -101,11 +101,8 @@ fn counts_that_the_clock_denies_are_refused() {
     coarse.windows = vec![155; 19];
     coarse.windows.push(165);
     coarse.nodes[0].own += 155 * 19 + 165 - 410;
-    let interrupted = |elapsed: &[i64]| agreement(elapsed, &coarse).unwrap().interrupted;
-    assert_eq!(interrupted(&[2400; 20]), 0);
-    let mut fine = [2400; 20];
-    fine[0] += 16;
-    assert_eq!(interrupted(&fine), 1, "a clock of steps of 16 ns");
+    let stepped = |step: f64| Agreement::new(&batches(&[2400; 20]), &coarse, 16.0, step, 0.0).unwrap();
+    assert_eq!((stepped(100.0).interrupted, stepped(16.0).interrupted), (0, 1));
     // One window over all batches.
     let mut one = calls();
     one.windows = vec![410];
@@ -120,7 +117,7 @@ fn what_differs_adds_up() {
     dearer.nodes.push(node("audit", 2, 4, 4));
     dearer.windows[0] += 12;
     *dearer.unfinished.get_mut("entry_SYSCALL_64").unwrap() += 12;
-    let agreement = Agreement::new(&batches(&[162 * 16, 240 * 16]), &dearer, 16.0, 0.0).unwrap();
+    let agreement = Agreement::new(&batches(&[162 * 16, 240 * 16]), &dearer, 16.0, 1.0, 0.0).unwrap();
     let after = of_calls("syscall.read".to_owned(), 4, dearer, agreement, Vec::new());
     let changes = difference(&before.functions, &after.functions);
     let rows: Vec<(&str, f64)> =

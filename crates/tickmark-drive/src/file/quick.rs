@@ -44,6 +44,7 @@ impl File {
         }
         for machine in &mut self.machine {
             machine.blocks = blocks.or(machine.blocks);
+            machine.explain.truncate(1);
         }
         if !probes.is_empty() {
             self.probes = probes;

@@ -167,9 +167,14 @@ impl Bench {
             false => static_program(StaticProgram::Agent, &self.control)?,
         };
         if !tickmark_lab::is_for(&path, arch) {
-            let (place, arch) = (path.display(), arch.name());
+            let place = path.display();
+            let hint = match arch {
+                Arch::Arm64 => "; build one with `cargo xtask agent arm64` and name it in TICKMARK_AGENT",
+                _ => "",
+            };
             return Err(Error::Refused(format!(
-                "the agent {place} is not a program for {arch}, as the guest needs; name one in TICKMARK_AGENT"
+                "the agent {place} is not a program for {}, as the guest needs{hint}",
+                arch.name()
             )));
         }
         let bytes = Arc::new(std::fs::read(&path).map_err(Error::file("read", &path))?);
@@ -259,10 +264,11 @@ impl GuestOutline {
         }
         let is_host = arch == Arch::X86_64;
         let kind = wanted.agent.unwrap_or(if is_host { AgentKind::Rust } else { AgentKind::C });
-        if kind == AgentKind::Rust && is_powerpc {
-            return Err(Error::Usage(
-                "give agent c on PowerPC: tickmark's own agent is not available there".to_owned(),
-            ));
+        if kind == AgentKind::Rust && !matches!(arch, Arch::X86_64 | Arch::Arm64) {
+            return Err(Error::Usage(format!(
+                "give agent c on {}: tickmark's own agent is not available there",
+                arch.name()
+            )));
         }
         if kind == AgentKind::C && wanted.runs_command {
             return Err(Error::Usage("agent c runs no command: take a kernel of x86_64".to_owned()));

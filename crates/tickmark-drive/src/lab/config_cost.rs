@@ -26,8 +26,8 @@ fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(|line| Some((symbol(line)?, line)))
 }
 
-/// The symbols by which two configurations differ: in the order of the second one, where a menu's symbol is before what it holds; then those that
-/// it hides.
+/// The symbols by which two configurations differ: what the second one sets in its order, where a menu's symbol is before what it holds; then what
+/// it turns off, and what it hides. Where one of several is chosen, it so takes the place of the other, and not of the default.
 #[must_use]
 pub fn differing(first: &str, second: &str) -> Vec<SymbolChange> {
     let before: BTreeMap<&str, &str> = lines(first).collect();
@@ -39,7 +39,9 @@ pub fn differing(first: &str, second: &str) -> Vec<SymbolChange> {
         before: before.get(name).map(|line| (*line).to_owned()),
         after: after.get(name).map(|line| (*line).to_owned()),
     };
-    lines(second).chain(hidden).filter(differs).map(change).collect()
+    let (set, off): (Vec<_>, Vec<_>) =
+        lines(second).filter(differs).partition(|(_, line)| !line.starts_with('#'));
+    set.into_iter().chain(off).chain(hidden).map(change).collect()
 }
 
 /// A configuration with some symbols as they are in the second one; what is hidden there is left out, and becomes its default.
@@ -116,19 +118,21 @@ fn neighbours(all: &[Measured]) -> impl Iterator<Item = (usize, usize)> {
 mod tests {
     use super::*;
 
-    const FIRST: &str = "# Linux/x86 6.1.192 Kernel Configuration\nCONFIG_HZ=100\n# CONFIG_AUDIT is not set\nCONFIG_OLD=y\nCONFIG_SAME=y\n";
-    const SECOND: &str =
-        "#\n# General\n#\nCONFIG_AUDIT=y\nCONFIG_AUDITSYSCALL=y\nCONFIG_SAME=y\nCONFIG_HZ=1000\n";
+    const FIRST: &str = "# Linux/x86 6.1.192 Kernel Configuration\nCONFIG_HZ=100\n# CONFIG_AUDIT is not set\nCONFIG_OLD=y\nCONFIG_SAME=y\nCONFIG_HZ_100=y\n# CONFIG_HZ_1000 is not set\n";
+    const SECOND: &str = "#\n# General\n#\nCONFIG_AUDIT=y\nCONFIG_AUDITSYSCALL=y\nCONFIG_SAME=y\nCONFIG_HZ=1000\n# CONFIG_HZ_100 is not set\nCONFIG_HZ_1000=y\n";
 
     #[test]
     fn symbols_differ_in_the_order_of_the_second_one() {
         let all = differing(FIRST, SECOND);
         let text: Vec<String> = all.iter().map(SymbolChange::text).collect();
-        assert_eq!(text, ["AUDIT=y", "AUDITSYSCALL=y", "HZ=1000 (was 100)", "OLD off"]);
+        assert_eq!(
+            text,
+            ["AUDIT=y", "AUDITSYSCALL=y", "HZ=1000 (was 100)", "HZ_1000=y", "HZ_100 off", "OLD off"]
+        );
         let between = with(FIRST, &all[..1]);
         assert_eq!(
             between,
-            "# Linux/x86 6.1.192 Kernel Configuration\nCONFIG_HZ=100\nCONFIG_OLD=y\nCONFIG_SAME=y\nCONFIG_AUDIT=y\n"
+            "# Linux/x86 6.1.192 Kernel Configuration\nCONFIG_HZ=100\nCONFIG_OLD=y\nCONFIG_SAME=y\nCONFIG_HZ_100=y\n# CONFIG_HZ_1000 is not set\nCONFIG_AUDIT=y\n"
         );
         assert_eq!(differing(&with(FIRST, &all), SECOND), []);
         assert_eq!(differing(FIRST, FIRST), []);

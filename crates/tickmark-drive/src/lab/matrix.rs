@@ -285,6 +285,8 @@ fn real(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
         (machine.kernel_stamps, "kernel_stamps"),
         (!machine.files.is_empty(), "files"),
         (!machine.modules.is_empty(), "modules"),
+        (!machine.explain.is_empty(), "explain"),
+        (machine.caches.is_some(), "caches"),
     ];
     if let Some((_, key)) = guests.iter().find(|(is, _)| *is) {
         return Err(format!("{key} is for guests; a machine with a target is booted by its settings' boot"));

@@ -50,7 +50,7 @@ Examples:
   tickmark lab bisect HEAD~20..HEAD switch.2p.0k --kernel powerpc:hz=1000";
 
 pub(super) const CONFIG_COST_EXAMPLES: &str = "\
-Between the two lie configurations that have one symbol more of the second each, with what follows from it. Each is built from the one before, in the user's cache folder, and booted once. Where two give the same count, nothing between them is measured but with --each.
+tickmark changes A into B one symbol at a time, with what follows from it (make olddefconfig), builds the configurations that it needs in the user's cache folder and boots each once. If two give the same count, those between them are skipped (--each measures all). What a symbol costs may depend on those before it.
 
 Examples:
   tickmark lab config-cost x86_64 x86_64:osnoise=on syscall.signal.handle
@@ -103,7 +103,7 @@ pub(crate) enum Lab {
     /// Bisect a kernel's commits by the instructions of an operation: exact, one boot each
     #[command(after_help = BISECT_EXAMPLES)]
     Bisect(LabBisect),
-    /// Say what each symbol costs by which two configurations of a kernel differ, in instructions of an operation
+    /// Attribute the difference between two kernel configurations to symbols, in instructions of an operation
     #[command(after_help = CONFIG_COST_EXAMPLES)]
     ConfigCost(LabConfigCost),
     /// Boot an experiment's settings on its machines, and compare
@@ -176,7 +176,7 @@ pub(crate) struct LabBoot {
     /// Limit of the boot, in real time [default: a minute and ten times the measuring time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) limit: Option<Nanos>,
-    /// Exit with 3 where a path takes more instructions, without what interrupts it
+    /// Exit with 3 if an operation takes more instructions than this, without what interrupts it
     #[arg(long, value_name = "PROBE=INSTRUCTIONS", value_parser = path_limit)]
     pub(crate) max: Vec<(String, f64)>,
     /// Name of the recording [default: lab and the kernel]
@@ -293,7 +293,7 @@ pub(crate) struct LabConfigCost {
     /// What is counted: one operation
     #[arg(value_name = "PROBE", add = probes())]
     pub(crate) probe: String,
-    /// A kernel's git tree to build what is checked out of it [default: Debian's source of that version]
+    /// Build the HEAD commit of this git tree, without what is not committed [default: Debian's source of that version]
     #[arg(long, value_name = "DIR")]
     pub(crate) tree: Option<PathBuf>,
     /// Measure each configuration, also between two that give the same count

@@ -181,7 +181,9 @@ json_object! {
         /// In words.
         answer: String = of.answer(),
         metric: String = of.metric.clone(),
-        /// Instructions of the operation, where nothing interrupts it: with the first configuration, and with the second one.
+        /// A and B as they were given.
+        configurations_compared: Vec<String> = of.names.to_vec(),
+        /// Instructions of the operation, where nothing interrupts it: with A, and with B.
         instructions: Vec<Option<f64>> = [of.measured.first(), of.measured.last()].map(|end| end.and_then(CommitMeasured::value)).to_vec(),
         /// The symbols by which they differ.
         symbols: Vec<LabSymbolPage> = of.symbols.iter().map(LabSymbolPage::new).collect(),
@@ -221,10 +223,12 @@ json_object! {
     }
 
     /// A matrix of the lab: each machine's settings compared.
-    pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>, explained: Vec<json::ExplainPage>) {
+    pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>, explained: Vec<json::ExplainPage>, not_explained: Vec<String>) {
         machines: Vec<json::ComparisonPage> = machines,
         /// Operations that the matrix explains, of one machine after the other.
         explained: Vec<json::ExplainPage> = explained,
+        /// Why others are not.
+        not_explained: Vec<String> = not_explained,
     }
 
     /// A survey that has ended.

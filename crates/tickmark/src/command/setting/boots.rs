@@ -92,7 +92,10 @@ fn carry_out(store: &Store, mut from: MatrixRequest, options: &LabRun) -> Result
     from.slice = options.slice.unwrap_or(from.slice);
     from.margin = options.margin.unwrap_or(from.margin);
     if !options.select.is_empty() {
-        from.machines.iter_mut().for_each(|machine| machine.probes.clone_from(&options.select));
+        for machine in &mut from.machines {
+            machine.probes.clone_from(&options.select);
+            machine.explain.retain(|probe| options.select.contains(probe));
+        }
     }
     if !options.machine.is_empty() {
         let known = from.machines.iter().map(|machine| machine.name.clone()).collect::<Vec<_>>().join(", ");
@@ -124,6 +127,7 @@ fn carry_out(store: &Store, mut from: MatrixRequest, options: &LabRun) -> Result
         crate::command::print_page(&LabRunPage::new(
             made.iter().map(matrix::MachineOutcome::page).collect(),
             made.iter().flat_map(|made| &made.explained).map(ExplainedSettings::page).collect(),
+            made.iter().flat_map(|made| &made.explained).flat_map(|of| of.failed.clone()).collect(),
         ))?;
     }
     Ok(code)

@@ -99,6 +99,9 @@ pub(in crate::command) fn carry_out(
             let mut made = run_machine(store, from, machine, &experiment, &control, shown)?;
             if number == 0 && shown.explains {
                 made.explained = explained(store, &mut bench, (from, machine), shift, shown)?;
+                if made.explained.iter().any(|of| !of.failed.is_empty()) {
+                    made.code = made.code.worse(Code::Partly);
+                }
             }
             boots += made.boots;
             code = code.worse(made.code);

@@ -124,8 +124,8 @@ impl Work<'_> {
             let title = format!("lab bisect {}", &commit.id[..SHORT]);
             let tree = || Ok(self.tree.check_out(commit)?.to_owned());
             let configuration = Configuration::Lab(self.kernel);
-            let candidate = Candidate { name: &commit.id, title: &title, configuration, tree: &tree };
-            all[at] = self.exact.measure(candidate, &mut journal).inspect_err(|_| steps.finish())?;
+            let candidate = Candidate { name: &commit.id, configuration, tree: &tree };
+            all[at] = self.exact.measure(candidate, &title, &mut journal).inspect_err(|_| steps.finish())?;
             // An end of the range is the error that ends it.
             if let (Measured::Failed(why), true) = (&all[at], at > 0 && at + 1 < commits.len()) {
                 steps.warn(&format!("commit {} is left out: {why}", &commit.id[..SHORT]));
@@ -142,8 +142,8 @@ impl Work<'_> {
         let (first, second) = (|| of(before), || of(after));
         let configuration = Configuration::Lab(self.kernel);
         self.exact.changes([
-            Candidate { name: &before.id, title: "", configuration, tree: &first },
-            Candidate { name: &after.id, title: "", configuration, tree: &second },
+            Candidate { name: &before.id, configuration, tree: &first },
+            Candidate { name: &after.id, configuration, tree: &second },
         ])
     }
 }

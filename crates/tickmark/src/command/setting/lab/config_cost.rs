@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tickmark_analysis::explain::Change;
-use tickmark_drive::bisect::Tree;
+use tickmark_drive::bisect::{Commit, Tree};
 use tickmark_drive::lab::{Bench, Measured, SymbolChange, cost, costs, differing, next_place, with};
 use tickmark_lab::{Arch, Cache, Configuration, Kernel, Series, Source, digest, source_version};
 use tickmark_render::explain::{changes_by_function, instructions, more};
@@ -26,6 +26,9 @@ enum End {
     File { text: String, arch: Arch, source: Source },
 }
 
+/// How symbols begin that say what the compiler is and can: they are found out anew.
+const OF_TOOLS: [&str; 9] = ["CC_", "GCC", "LD_", "AS_", "CLANG_", "LLD_", "RUSTC", "PAHOLE", "TOOLS_"];
+
 /// What came of it.
 pub(in crate::command) struct ConfigCosts {
     pub(in crate::command) metric: String,
@@ -38,6 +41,7 @@ pub(in crate::command) struct ConfigCosts {
     /// What the operation's functions have more after the largest step.
     pub(in crate::command) changes: Vec<Change>,
     each: bool,
+    margin: f64,
 }
 
 /// A step between two configurations.
@@ -68,8 +72,12 @@ impl End {
             .into_iter()
             .find(|known| [known.source_name(), known.name()].contains(&arch))
             .ok_or_else(|| wrong(&format!("it is for {arch}")))?;
-        if arch == Arch::X86_64 && !read.lines().any(|line| line == "CONFIG_X86_64=y") {
-            return Err(wrong("it is for 32 bits"));
+        let has = |symbol: &str| read.lines().any(|line| line == symbol);
+        match arch {
+            Arch::X86_64 if !has("CONFIG_X86_64=y") => return Err(wrong("it is for 32 bits")),
+            Arch::Riscv64 if !has("CONFIG_64BIT=y") => return Err(wrong("it is for 32 bits")),
+            Arch::PowerPc if has("CONFIG_PPC64=y") => return Err(wrong("it is for 64 bits")),
+            _ => {}
         }
         let mut numbers = version.split(['.', '-']).map_while(|number| number.parse().ok());
         let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
@@ -92,11 +100,19 @@ impl End {
         }
     }
 
-    fn configuration(&self) -> Configuration<'_> {
-        match self {
-            Self::Lab(kernel) => Configuration::Lab(kernel),
-            Self::File { text, .. } => Configuration::Text(text),
-        }
+    fn names_a_source(&self) -> bool {
+        matches!(self, Self::Lab(kernel) if kernel.source != Source::USUAL)
+    }
+
+    /// Lines that have no effect, as the source or the compiler does not know them, or something that they depend on is off.
+    fn without_effect(&self, whole: &str) -> Vec<String> {
+        let Self::File { text, .. } = self else { return Vec::new() };
+        let is_set = |line: &Option<String>| line.as_ref().is_some_and(|line| line.contains('='));
+        let found = |name: &str| OF_TOOLS.iter().any(|tool| name.starts_with(tool));
+        let lost = differing(text, whole).into_iter();
+        lost.filter(|change| is_set(&change.before) && !found(&change.name))
+            .map(|change| change.name)
+            .collect()
     }
 }
 
@@ -106,12 +122,15 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     let [first, second] = [End::parse(&names[0])?, End::parse(&names[1])?];
     if first.arch() != second.arch() {
         return Err(Error::Usage(format!(
-            "{} is for {} and {} for {}: they are no two configurations of one kernel",
+            "{} is for {} and {} for {}: both configurations must be for the same architecture",
             names[0],
             first.arch().name(),
             names[1],
             second.arch().name()
         )));
+    }
+    if options.tree.is_some() && [&first, &second].iter().any(|end| end.names_a_source()) {
+        return Err(Error::Usage("source= means nothing with --tree: the source is the tree's".to_owned()));
     }
     if options.tree.is_none() && first.source() != second.source() {
         return Err(Error::Usage(format!(
@@ -126,23 +145,27 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     let stop = || control.stopped();
     let source = SourceTree::find(options.tree.as_deref(), first.source())?;
     let builds = Cache::at(None)?.series_of_configurations(&source.key, first.arch(), &mut waits, &stop)?;
-    let mut steps = Steps::new();
-    let tree = source.ready(&builds, &stop, &mut steps)?;
-    let whole = |end: &End| builds.complete(end.configuration(), &tree, &stop);
-    let ends = [whole(&first)?, whole(&second)?];
-    let symbols = differing(&ends[0], &ends[1]);
-    let last = symbols.len();
     let bench = Bench::new(control.clone())?;
     let (probe, guest) = (&options.probe, &options.guest);
     let exact = Exact { bench, control: control.clone(), store, builds, probe, metric: &metric, guest };
-    let mut work = Work { exact, tree, symbols: &symbols, texts: vec![None; last + 1], steps };
+    let mut steps = Steps::new();
+    let tree = source.ready(&exact.builds, &stop, &mut steps).map_err(|why| exact.or_interrupted(why))?;
+    let mut work = Work { exact, tree, symbols: Vec::new(), texts: Vec::new(), steps };
+    let ends = [work.whole(&first, &names[0])?, work.whole(&second, &names[1])?];
+    let symbols = differing(&ends[0], &ends[1]);
+    let last = symbols.len();
+    work.symbols.clone_from(&symbols);
+    work.texts = vec![None; last + 1];
     // The second one's, also where it lacks what the first one's symbols bring.
     let [first, second] = ends;
     (work.texts[0], work.texts[last]) = (Some(first), Some(second));
-    let measured = work.measure(options.margin, options.each)?;
+    let measured = if last == 0 { Vec::new() } else { work.measure(options.margin, options.each)? };
     for at in [0, last] {
-        if let Measured::Failed(why) = &measured[at] {
-            return Err(Error::Refused(format!("{}: {why}", names[usize::from(at > 0)])));
+        if let Some(why) = measured.get(at).and_then(Measured::failed) {
+            let (name, place) = (&names[usize::from(at > 0)], work.exact.builds.folder().display());
+            return Err(Error::Refused(format!(
+                "{name}: {why} (its sources and objects are kept in {place})"
+            )));
         }
     }
     let found = costs(&measured, options.margin);
@@ -153,8 +176,8 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     let steps = found.into_iter().map(|step| work.step(&measured, step)).collect::<Result<_, _>>()?;
     // Gigabytes, which only who goes on needs.
     work.exact.builds.remove();
-    let of =
-        ConfigCosts { metric: metric.clone(), names, symbols, steps, measured, changes, each: options.each };
+    let (each, margin) = (options.each, options.margin);
+    let of = ConfigCosts { metric: metric.clone(), names, symbols, steps, measured, changes, each, margin };
     match options.output.format {
         Format::Json => crate::command::print_page(&LabConfigCostPage::new(&of))?,
         Format::Text => crate::command::print(&of.text())?,
@@ -170,7 +193,7 @@ struct SourceTree {
 
 enum Origin {
     Package(Source),
-    Git(PathBuf),
+    Git(PathBuf, Commit),
 }
 
 impl SourceTree {
@@ -178,10 +201,11 @@ impl SourceTree {
         let Some(folder) = tree else {
             return Ok(Self { key: source_version(source)?, from: Origin::Package(source) });
         };
-        let commits = Tree::commits(folder, "HEAD..HEAD")?;
+        let head = Tree::commits(folder, "HEAD..HEAD")?.into_iter().next();
+        let head = head.ok_or_else(|| Error::Usage(format!("{} has no commit", folder.display())))?;
         let place = folder.canonicalize().map_err(Error::file("open", folder))?;
-        let id = commits.first().map_or("", |commit| &commit.id);
-        Ok(Self { key: format!("{} {id}", place.display()), from: Origin::Git(folder.to_owned()) })
+        let key = format!("{} {}", place.display(), head.id);
+        Ok(Self { key, from: Origin::Git(folder.to_owned(), head) })
     }
 
     /// Where it is, as it is to be built.
@@ -191,13 +215,7 @@ impl SourceTree {
                 steps.at("unpacking the kernel's source");
                 Ok(builds.source(*source, stop)?)
             }
-            Origin::Git(folder) => {
-                let tree = Tree::open(folder, builds.folder())?;
-                let commits = Tree::commits(folder, "HEAD..HEAD")?;
-                let head =
-                    commits.first().ok_or_else(|| Error::Usage("the tree has no commit".to_owned()))?;
-                Ok(tree.check_out(head)?.to_owned())
-            }
+            Origin::Git(folder, head) => Ok(Tree::open(folder, builds.folder())?.check_out(head)?.to_owned()),
         }
     }
 }
@@ -205,13 +223,41 @@ impl SourceTree {
 struct Work<'a> {
     exact: Exact<'a>,
     tree: PathBuf,
-    symbols: &'a [SymbolChange],
+    symbols: Vec<SymbolChange>,
     /// The configurations from the first to the second one, as far as they were needed.
     texts: Vec<Option<String>>,
     steps: Steps,
 }
 
 impl Work<'_> {
+    /// What a configuration is with all that follows from it; says what of a file has no effect.
+    fn whole(&self, end: &End, name: &str) -> Result<String, Error> {
+        let configuration = match end {
+            End::Lab(kernel) => Configuration::Lab(kernel),
+            End::File { text, .. } => Configuration::Text { text, what: name },
+        };
+        let whole = self.complete(configuration)?;
+        let lost = end.without_effect(&whole);
+        if !lost.is_empty() {
+            let some = lost.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let rest =
+                if lost.len() > NAMED { format!(" and {} more", lost.len() - NAMED) } else { String::new() };
+            self.steps.warn(&format!("without effect in {name}, by make olddefconfig: {some}{rest}"));
+        }
+        Ok(whole)
+    }
+
+    fn complete(&self, configuration: Configuration<'_>) -> Result<String, Error> {
+        let control = &self.exact.control;
+        let whole = self.exact.builds.complete(configuration, &self.tree, &|| control.stopped());
+        whole.map_err(|why| self.exact.or_interrupted(why.into()))
+    }
+
+    /// What a configuration is called.
+    fn title(&self, at: usize) -> String {
+        format!("configuration {} of {}", at + 1, self.texts.len())
+    }
+
     /// A configuration: the first one with so many symbols of the second.
     fn text(&mut self, at: usize) -> Result<String, Error> {
         if let Some(Some(known)) = self.texts.get(at) {
@@ -219,8 +265,7 @@ impl Work<'_> {
         }
         let first = self.texts[0].as_deref().unwrap_or_default();
         let text = with(first, &self.symbols[..at]);
-        let (builds, control) = (&self.exact.builds, &self.exact.control);
-        let text = builds.complete(Configuration::Text(&text), &self.tree, &|| control.stopped())?;
+        let text = self.complete(Configuration::Text { text: &text, what: &self.title(at) })?;
         self.texts[at] = Some(text.clone());
         Ok(text)
     }
@@ -232,21 +277,22 @@ impl Work<'_> {
         let mut known: BTreeMap<String, Measured> = BTreeMap::new();
         let mut taken_up = 0;
         while let Some(at) = next_place(&all, margin, each) {
-            self.steps.at(&format!("configuration {} of {} ({} measured)", at + 1, all.len(), known.len()));
+            let title = self.title(at);
+            self.steps.at(&format!("{title} ({} measured)", known.len()));
             let text = self.text(at).inspect_err(|_| self.steps.finish())?;
             let name = name(&text);
             let mut measured = known.get(&name).cloned().unwrap_or(Exact::earlier(&journal, &name));
             if measured != Measured::Open {
                 taken_up += usize::from(!known.contains_key(&name));
             } else {
-                let title = format!("lab config-cost {name}");
                 let tree = || Ok(self.tree.clone());
-                let configuration = Configuration::Text(&text);
-                let candidate = Candidate { name: &name, title: &title, configuration, tree: &tree };
-                measured =
-                    self.exact.measure(candidate, &mut journal).inspect_err(|_| self.steps.finish())?;
+                let configuration = Configuration::Text { text: &text, what: &title };
+                let candidate = Candidate { name: &name, configuration, tree: &tree };
+                let recording = format!("lab config-cost, {title}");
+                let made = self.exact.measure(candidate, &recording, &mut journal);
+                measured = made.inspect_err(|_| self.steps.finish())?;
                 if let (Some(why), true) = (measured.failed(), at > 0 && at + 1 < all.len()) {
-                    self.steps.warn(&format!("configuration {} is left out: {why}", at + 1));
+                    self.steps.warn(&format!("{title} is left out: {why}"));
                 }
             }
             known.insert(name, measured.clone());
@@ -260,11 +306,11 @@ impl Work<'_> {
     fn changes(&mut self, from: usize, to: usize) -> Result<Vec<Change>, Error> {
         let texts = [self.text(from)?, self.text(to)?];
         let names = [name(&texts[0]), name(&texts[1])];
+        let titles = [self.title(from), self.title(to)];
         let tree = || Ok(self.tree.clone());
         let one = |number: usize| Candidate {
             name: &names[number],
-            title: "",
-            configuration: Configuration::Text(&texts[number]),
+            configuration: Configuration::Text { text: &texts[number], what: &titles[number] },
             tree: &tree,
         };
         self.exact.changes([one(0), one(1)])
@@ -296,14 +342,20 @@ impl ConfigCosts {
         let (before, after) = (self.value(0), self.value(self.symbols.len()));
         let metric = &self.metric;
         if self.symbols.is_empty() {
-            return format!("{first} and {second} are the same configuration.");
+            return format!("{first} and {second} are the same configuration after make olddefconfig.");
         }
-        let which = match (self.steps.len(), self.each) {
-            (0, false) => "No cost was looked for between equal ends: --each measures every step.".to_owned(),
-            (0, true) => "No step costs anything.".to_owned(),
-            (1, _) => "One step is the cause.".to_owned(),
-            (steps, _) => format!("{steps} steps are the cause."),
+        let whole = after - before;
+        let rest = whole - self.steps.iter().map(|step| step.cost).sum::<f64>();
+        let mut which = match self.steps.len() {
+            0 if whole.abs() > self.margin => format!("No step costs more than --margin {}.", self.margin),
+            0 if self.each => "No step costs anything.".to_owned(),
+            0 => "What cancels out was not looked for: --each measures every step.".to_owned(),
+            1 => "One step is the cause.".to_owned(),
+            steps => format!("{steps} steps are the cause."),
         };
+        if !self.steps.is_empty() && rest.abs() > 0.05 {
+            which += &format!(" Smaller ones are {} together.", more(rest));
+        }
         format!(
             "{metric} takes {} instructions with {first} and {} with {second} ({}), which differ by {count}. {which}",
             instructions(before),
@@ -314,8 +366,8 @@ impl ConfigCosts {
 
     /// What was not looked at.
     fn looked_at(&self) -> String {
-        let known = self.measured.iter().filter(|one| **one != Measured::Open).count();
-        let rest = if known < self.measured.len() {
+        let known = self.measured.iter().filter(|one| one.value().is_some()).count();
+        let rest = if self.measured.contains(&Measured::Open) {
             "; between two that give the same count nothing was measured (--each measures all)"
         } else {
             ""

@@ -17,7 +17,7 @@ use tickmark_store::Store;
 
 /// Says that another has the cache's lock.
 pub(super) fn waits() {
-    anstream::eprintln!("waiting: another tickmark builds kernels of a series");
+    anstream::eprintln!("waiting: another tickmark is building kernels");
 }
 
 /// What is built and booted.
@@ -36,8 +36,6 @@ pub(super) struct Exact<'a> {
 pub(super) struct Candidate<'a> {
     /// What tells it from the others, in files and in the journal.
     pub(super) name: &'a str,
-    /// The name of its recording.
-    pub(super) title: &'a str,
     pub(super) configuration: Configuration<'a>,
     /// Makes the source ready: where it is.
     pub(super) tree: &'a dyn Fn() -> Result<PathBuf, Error>,
@@ -75,9 +73,10 @@ impl Exact<'_> {
     pub(super) fn measure(
         &mut self,
         candidate: Candidate<'_>,
+        recording: &str,
         journal: &mut Journal,
     ) -> Result<Measured, Error> {
-        let measured = self.figure(candidate);
+        let measured = self.figure(candidate, recording);
         if self.control.stopped() {
             return Err(self.interrupted());
         }
@@ -88,6 +87,11 @@ impl Exact<'_> {
             }
             Err(why) => Measured::Failed(why),
         })
+    }
+
+    /// Says how to go on where the work was interrupted, else what went wrong.
+    pub(super) fn or_interrupted(&self, why: Error) -> Error {
+        if self.control.stopped() { self.interrupted() } else { why }
     }
 
     pub(super) fn interrupted(&self) -> Error {
@@ -103,22 +107,21 @@ impl Exact<'_> {
         Ok(image.map(|image| image.to_string_lossy().into_owned()))
     }
 
-    fn figure(&mut self, candidate: Candidate<'_>) -> Result<Result<f64, String>, Error> {
+    fn figure(&mut self, candidate: Candidate<'_>, recording: &str) -> Result<Result<f64, String>, Error> {
         let image = match self.image(candidate)? {
             Ok(image) => image,
             Err(why) => return Ok(Err(why)),
         };
-        match self.boot(&image, candidate) {
+        match self.boot(&image, candidate.name, recording) {
             // What the store or a file refuses, it refuses of any kernel.
             Err(why @ (Error::Store { .. } | Error::File { .. } | Error::Path { .. })) => Err(why),
             booted => Ok(booted.map_err(|why| why.to_string())),
         }
     }
 
-    fn boot(&mut self, image: &str, candidate: Candidate<'_>) -> Result<f64, Error> {
+    fn boot(&mut self, image: &str, name: &str, title: &str) -> Result<f64, Error> {
         let boot = operation_boot(image, self.metric, self.guest);
         let (guest, plan) = guest_and_plan(&mut self.bench, &boot)?;
-        let (title, name) = (candidate.title, candidate.name);
         let (recording, _) = run::guest_recording(self.store, &self.control, &guest, &plan, title, name)?;
         let paths = gate::instructions(&recording)?;
         paths.get(self.metric).copied().ok_or_else(|| Error::Refused(format!("no count of {}", self.metric)))

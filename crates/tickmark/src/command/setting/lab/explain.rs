@@ -66,23 +66,26 @@ pub(super) fn guest_of_one(bench: &mut Bench, boot: LabBoot) -> Result<(Guest, P
 pub(in crate::command) struct ExplainedSettings {
     /// Settings with what their guests said, and the recordings of their boots.
     all: Vec<(String, Explanation, String)>,
-    failed: Option<String>,
+    /// Why others are not: with their names.
+    pub(in crate::command) failed: Vec<String>,
 }
 
 /// What the machines of a matrix are to explain, with the caches of each; a name that is none is told before a kernel is built.
 ///
 /// # Errors
-/// A probe that is no operation, caches that are none, a real machine.
+/// A probe that is no operation, caches that are none or of nothing.
 pub(in crate::command) fn check(machine: &Machine) -> Result<(), Error> {
     let in_file = |why: String| Error::Usage(format!("machine {}: {why}", machine.name));
-    machine.explain.iter().try_for_each(|probe| one_operation(probe).map(drop))?;
-    if let Some(caches) = &machine.caches {
-        crate::cli::caches(caches).map_err(|why| in_file(format!("caches: {why}")))?;
+    for probe in &machine.explain {
+        one_operation(probe).map_err(|why| in_file(format!("explain: {why}")))?;
     }
-    if !machine.explain.is_empty() && machine.host().is_some() {
-        return Err(in_file("instructions are explained in guests alone".to_owned()));
+    match &machine.caches {
+        Some(_) if machine.explain.is_empty() => {
+            Err(in_file("caches are those of what it explains, and there is no explain".to_owned()))
+        }
+        Some(caches) => crate::cli::caches(caches).map(drop).map_err(|why| in_file(format!("caches: {why}"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Explains an operation in each setting's guest of a machine.
@@ -99,13 +102,13 @@ pub(in crate::command) fn settings(
     let metric = one_operation(probe)?;
     let caches = machine.caches.as_deref().and_then(|caches| crate::cli::caches(caches).ok());
     let plan = plan_of(&selection::select(std::slice::from_ref(probe))?, 1, SLICE);
-    let mut of = ExplainedSettings { all: Vec::new(), failed: None };
+    let mut of = ExplainedSettings { all: Vec::new(), failed: Vec::new() };
     for (setting, guest) in guests {
         let kernel = format!("{}, {setting}", machine.name);
         match explained(store, bench, (&kernel, &metric), (guest, plan.clone()), caches.clone()) {
             Ok((recording, explanation)) => of.all.push((kernel, explanation, recording)),
             Err(why) if bench.control.stopped() => return Err(why),
-            Err(why) => of.failed = Some(format!("{metric} is not explained: {why}")),
+            Err(why) => of.failed.push(format!("{metric} on {kernel} is not explained: {why}")),
         }
     }
     Ok(of)

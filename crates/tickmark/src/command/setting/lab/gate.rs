@@ -151,14 +151,16 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2]) -> Stri
         let _ = writeln!(text, "  {metric:width$} {base:>10.1} {new:>10.1} {difference:>+9.1}  {verdict}");
     }
     if let Some(first) = sorted.first().filter(|path| by(path).abs() > options.margin) {
-        let (metric, base, new) = (&first.metric, &options.base, &options.new);
-        let _ = writeln!(
-            text,
-            "\nwhich functions: tickmark lab explain {metric} --kernel {base} --against {new}{}",
-            if options.append.is_empty() { String::new() } else { format!(" --append '{}'", options.append) }
-        );
+        let kernels = format!("{} --against {}", options.base, options.new);
+        let _ = writeln!(text, "\n{}", which_functions(&first.metric, &kernels, &options.append));
     }
     text
+}
+
+/// The command that says where the instructions of a path are.
+pub(super) fn which_functions(metric: &str, kernel: &str, append: &str) -> String {
+    let append = if append.is_empty() { String::new() } else { format!(" --append '{append}'") };
+    format!("which functions: tickmark lab explain {metric} --kernel {kernel}{append}")
 }
 
 #[cfg(test)]
