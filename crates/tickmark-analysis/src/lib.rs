@@ -40,6 +40,7 @@ pub mod lmbench;
 pub mod noise;
 pub mod page;
 pub mod paper;
+pub mod price;
 pub mod report;
 pub mod sample;
 pub mod scenario;

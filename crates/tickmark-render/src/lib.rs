@@ -55,5 +55,5 @@ pub mod what_if;
 pub mod witness;
 
 pub use grid::{folded, in_ascii, is_ascii_locale, reader_width, width};
-pub use number::{count, figure};
+pub use number::{count, figure, time};
 pub use reason::{elsewhere, incomparable, no_figure};

@@ -61,7 +61,8 @@ pub fn count(count: u32, noun: &str) -> String {
 }
 
 /// A time with three digits.
-pub(crate) fn time(nanos: f64) -> String {
+#[must_use]
+pub fn time(nanos: f64) -> String {
     value(nanos, None, Unit::Nanoseconds)
 }
 

@@ -203,6 +203,9 @@ pub(crate) struct LabGate {
     /// A path of the new kernel takes at most so many
     #[arg(long, value_name = "PROBE=INSTRUCTIONS", value_parser = path_limit)]
     pub(crate) max: Vec<(String, f64)>,
+    /// Predict what the changes cost on a real machine, by this recording of it: last, an id, a name
+    #[arg(long, value_name = "REC")]
+    pub(crate) price: Option<String>,
     /// Extra kernel command line of both
     #[arg(
         long,

@@ -1,26 +1,25 @@
 //! JSON of the commands that no recording is behind, and the schemas of all.
 
 use crate::cli;
-use crate::command::lab::bisect::LabBisected;
-use crate::command::lab::config_cost::{ConfigCosts, ConfigStep};
-use crate::command::lab::gate::PathCost;
 use crate::error::{Code, Error};
 use crate::stat::json::StatPage;
 use schemars::Schema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tickmark_analysis::explain::Change;
-use tickmark_drive::bisect::Commit;
 use tickmark_drive::fleet::Answer;
 use tickmark_drive::fleet::links::Measured;
-use tickmark_drive::lab::{Measured as CommitMeasured, SymbolChange};
 use tickmark_import::Imported;
-use tickmark_lab::{Built, Component};
 use tickmark_render::json::{self, Page, schema};
 use tickmark_render::json_object;
 use tickmark_store::{Entry, Id, Meta};
 use tickmark_wire::{Better, Format, Headline, Hello, Metric, Name, Offer, Parameter, Picos, Reason, Unit};
+
+mod lab;
+
+pub(super) use lab::{
+    LabBisectPage, LabConfigCostPage, LabDoctorPage, LabGatePage, LabKernelsPage, LabRunPage,
+};
 
 json_object! {
     /// What can be measured.
@@ -96,139 +95,6 @@ json_object! {
         sessions: Vec<Hello> = sessions.to_vec(),
         /// By the names of the columns that CSV has.
         rows: Vec<Map<String, Value>> = rows,
-    }
-
-    /// What of the lab is there.
-    pub(super) struct LabDoctorPage(all: &[Component]) {
-        components: Vec<ComponentPage> = all.iter().map(ComponentPage::new).collect(),
-    }
-
-    struct ComponentPage(of: &Component) {
-        name: String = of.name.clone(),
-        needed_for: &'static str = of.needed_for,
-        found: Option<String> = of.found.as_ref().ok().cloned(),
-        /// Why it is not there.
-        missing: Option<String> = of.found.as_ref().err().map(|missing| missing.reason.clone()),
-        /// Debian's, that have it.
-        packages: Option<Vec<String>> = of.found.as_ref().err().map(|missing| missing.packages.clone()),
-    }
-
-    /// Kernels of the lab.
-    pub(super) struct LabKernelsPage(all: &[Built]) {
-        kernels: Vec<KernelPage> = all.iter().map(KernelPage::new).collect(),
-    }
-
-    struct KernelPage(of: &Built) {
-        kernel: String = of.kernel.to_string(),
-        image: PathBuf = of.image.clone(),
-        config: PathBuf = of.config.clone(),
-        sha256: String = of.sha256.clone(),
-        /// How long it was built just now; none where it was there.
-        seconds: Option<f64> = of.seconds,
-    }
-
-    /// Two kernels, path by path, in instructions.
-    pub(super) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost], without: &[Vec<String>; 2]) {
-        /// Of the kernel that is judged by, and of the new one.
-        recordings: [String; 2] = recordings.map(Clone::clone),
-        paths: Vec<LabPathPage> = paths.iter().map(LabPathPage::new).collect(),
-        /// Paths of which the first, then the second kernel gave no count.
-        without: [Vec<String>; 2] = without.clone(),
-    }
-
-    struct LabPathPage(path: &PathCost) {
-        metric: String = path.metric.clone(),
-        /// Instructions of each operation where nothing interrupts it.
-        base: f64 = path.base,
-        new: f64 = path.new,
-        difference: f64 = path.new - path.base,
-        /// What `--max` allows.
-        max: Option<f64> = path.max,
-        /// `same`, `grew`, `shrank`, `above --max`.
-        verdict: &'static str = path.verdict,
-    }
-
-    /// With which commit an operation's instructions changed.
-    pub(super) struct LabBisectPage(of: &LabBisected) {
-        /// In words.
-        answer: String = of.answer(),
-        metric: String = of.metric.clone(),
-        /// The lab's configuration.
-        kernel: String = of.kernel.clone(),
-        /// How many commits the range has, with the good end.
-        commits: usize = of.commits.len(),
-        /// Those that were measured or could not be, in their order.
-        measured: Vec<LabCommitPage> = of.commits.iter().zip(&of.measured).filter(|(_, measured)| **measured != CommitMeasured::Open).map(|(commit, measured)| LabCommitPage::new(commit, measured)).collect(),
-        /// The commits of which one changed it: one, where all could be measured.
-        found: Vec<String> = of.found.iter().flat_map(|found| of.commits[found.clone()].iter().map(|commit| commit.id.clone())).collect(),
-        functions: Vec<LabChangePage> = of.changes.iter().map(LabChangePage::new).collect(),
-    }
-
-    struct LabCommitPage(commit: &Commit, measured: &CommitMeasured) {
-        commit: String = commit.id.clone(),
-        subject: String = commit.subject.clone(),
-        /// Instructions of the operation, where nothing interrupts it.
-        instructions: Option<f64> = measured.value(),
-        /// Why there are none.
-        failed: Option<String> = match measured {
-            CommitMeasured::Failed(why) => Some(why.clone()),
-            _ => None,
-        },
-    }
-
-    /// What each symbol costs by which two configurations of a kernel differ.
-    pub(super) struct LabConfigCostPage(of: &ConfigCosts) {
-        /// In words.
-        answer: String = of.answer(),
-        metric: String = of.metric.clone(),
-        /// A and B as they were given.
-        configurations_compared: Vec<String> = of.names.to_vec(),
-        /// Instructions of the operation, where nothing interrupts it: with A, and with B.
-        instructions: Vec<Option<f64>> = [of.measured.first(), of.measured.last()].map(|end| end.and_then(CommitMeasured::value)).to_vec(),
-        /// The symbols by which they differ.
-        symbols: Vec<LabSymbolPage> = of.symbols.iter().map(LabSymbolPage::new).collect(),
-        /// Configurations from the first to the second one, and how many of them were measured.
-        configurations: usize = of.measured.len(),
-        measured: usize = of.measured.iter().filter(|one| one.value().is_some()).count(),
-        /// What costs something: the largest first.
-        steps: Vec<LabConfigStepPage> = of.steps.iter().map(LabConfigStepPage::new).collect(),
-        /// The kernel's functions that changed with the largest step.
-        functions: Vec<LabChangePage> = of.changes.iter().map(LabChangePage::new).collect(),
-    }
-
-    /// A step between two configurations that costs something.
-    struct LabConfigStepPage(of: &ConfigStep) {
-        /// Instructions more.
-        cost: f64 = of.cost,
-        symbols: Vec<LabSymbolPage> = of.symbols.iter().map(LabSymbolPage::new).collect(),
-        /// Why configurations within it could not be measured.
-        failed: Vec<String> = of.failed.clone(),
-    }
-
-    /// A symbol of a configuration that has another value.
-    struct LabSymbolPage(of: &SymbolChange) {
-        /// Without CONFIG_.
-        name: String = of.name.clone(),
-        /// Its line in the configuration before; none where it is hidden.
-        before: Option<String> = of.before.clone(),
-        after: Option<String> = of.after.clone(),
-    }
-
-    /// A function that changed.
-    struct LabChangePage(of: &Change) {
-        name: String = of.name.clone(),
-        difference: f64 = of.difference(),
-        before: f64 = of.own[0],
-        after: f64 = of.own[1],
-    }
-
-    /// A matrix of the lab: each machine's settings compared.
-    pub(super) struct LabRunPage(machines: Vec<json::ComparisonPage>, explained: Vec<json::ExplainPage>, not_explained: Vec<String>) {
-        machines: Vec<json::ComparisonPage> = machines,
-        /// Operations that the matrix explains, of one machine after the other.
-        explained: Vec<json::ExplainPage> = explained,
-        /// Why others are not.
-        not_explained: Vec<String> = not_explained,
     }
 
     /// A survey that has ended.

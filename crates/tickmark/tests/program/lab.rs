@@ -127,6 +127,15 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     refused(&gate("powerpc:hz=100", &[]), 2, &["two architectures"]);
     refused(&gate("x86_64:hz=1000", &["--max", "syscall.nul=150"]), 2, &["did you mean syscall.null"]);
     refused(&gate("x86_64:hz=1000", &["--margin", "x"]), 2, &["number of instructions"]);
+    // What a change costs on the machine of a recording, before any boot there; a guest's counts are no price.
+    let here = bench.run(&["run", "syscall", "--budget", "2s", "--name", "here"]);
+    assert!([Some(0), Some(4)].contains(&here.status.code()), "{}", err(&here));
+    let gated = ["lab", "gate", "x86_64:hz=1000", "x86_64:hz=1000:osnoise=on", "--format", "json", "--price"];
+    let price = &page_of(&bench.run(&[&gated[..], &["here"]].concat()).stdout)["price"];
+    let [low, median, high] = ["low", "median", "high"].map(|field| price[field].as_f64().unwrap());
+    assert!(0.0 < low && low <= median && median <= high && high < 1e4, "{price}");
+    assert!(price["paths"].as_u64().unwrap() >= 10, "{price}");
+    refused(&bench.run(&[&gated[..], &["last"]].concat()), 2, &["a recording of a real machine"]);
     // One kernel against limits of its own.
     let limit = |limit: &str| {
         bench.run(&["lab", "boot", "--kernel", "x86_64:hz=1000", "syscall.null", "--max", limit])

@@ -85,7 +85,7 @@ fn the_symbol_of_twelve_that_is_dear_is_named_with_its_instructions() {
     // The same, another processor, and what is no configuration.
     let same = page_of(&costs(&[&first, &first, "syscall.null"]).stdout);
     assert!(same["answer"].as_str().unwrap().contains("the same configuration"), "{same}");
-    refused(&costs(&[&first, "arm64", "syscall.null"]), 2, &["no two configurations of one kernel"]);
+    refused(&costs(&[&first, "arm64", "syscall.null"]), 2, &["must be for the same architecture"]);
     let makefile = tree.join("Makefile");
     refused(&costs(&[&first, makefile.to_str().unwrap(), "syscall.null"]), 2, &["no kernel's configuration"]);
 }
