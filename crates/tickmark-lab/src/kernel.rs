@@ -106,6 +106,16 @@ impl Arch {
         }
     }
 
+    /// What makes its image in the kernel's source, and where that is then.
+    pub(crate) const fn image(self) -> (&'static str, &'static str) {
+        match self {
+            Self::X86_64 => ("bzImage", "arch/x86/boot/bzImage"),
+            Self::PowerPc => ("vmlinux", "vmlinux"),
+            Self::Arm64 => ("Image", "arch/arm64/boot/Image"),
+            Self::Riscv64 => ("Image", "arch/riscv/boot/Image"),
+        }
+    }
+
     /// Its name in the kernel's source.
     #[must_use]
     pub const fn source_name(self) -> &'static str {

@@ -325,12 +325,7 @@ impl Maker<'_> {
         objects: &Path,
         more: &[&str],
     ) -> Result<PathBuf, Error> {
-        let (target, image) = match arch {
-            Arch::X86_64 => ("bzImage", "arch/x86/boot/bzImage"),
-            Arch::PowerPc => ("vmlinux", "vmlinux"),
-            Arch::Arm64 => ("Image", "arch/arm64/boot/Image"),
-            Arch::Riscv64 => ("Image", "arch/riscv/boot/Image"),
-        };
+        let (target, image) = arch.image();
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let mut compile = kbuild(arch, tree, objects, &[&[target], more].concat());
         compile.arg(format!("-j{jobs}"));

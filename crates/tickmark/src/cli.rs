@@ -239,13 +239,7 @@ impl From<&Settings> for tickmark_wire::Settings {
             priority_optional: settings.priority_optional,
             slack: settings.slack,
             small: settings.small,
-            deny: None,
-            only_needed: false,
-            phase: None,
-            tsc_is_nanoseconds: false,
-            stop_above: None,
-            stop_tracing: false,
-            send: None,
+            ..Self::default()
         }
     }
 }
