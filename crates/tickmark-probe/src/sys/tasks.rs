@@ -182,13 +182,20 @@ mod tests {
 
     #[test]
     fn an_account_grows_with_what_is_done() {
-        let before = Account::for_process(std::process::id());
+        // A process of one thread: where threads end, what they did is no more in the account.
+        let work = "sleep 0.01; while :; do :; done";
+        let mut child = std::process::Command::new("sh").args(["-c", work]).spawn().unwrap();
+        let before = Account::for_process(child.id());
         let begun = std::time::Instant::now();
-        while begun.elapsed().as_millis() < 60 {
-            std::thread::yield_now();
-        }
-        std::thread::sleep(std::time::Duration::from_millis(1));
-        let more = Account::for_process(std::process::id()).less(&before);
+        let more = loop {
+            let more = Account::for_process(child.id()).less(&before);
+            if (more.cpu > 1_000_000 && more.switches > 0) || begun.elapsed().as_secs() > 20 {
+                break more;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
         assert!(more.cpu > 1_000_000 && more.switches > 0, "{more:?}");
         assert_eq!(Account::for_process(0x7fff_ffff), Account::default());
         let ticks = Account { ticks: [25, 75], ..more };

@@ -96,13 +96,19 @@ pub(in crate::command) fn carry_out(
             let places = settings.map(|setting| bench.place(machine, setting, shift, shown.limit));
             let boot = Boot::new(places.collect::<Result<_, _>>()?)?;
             let experiment = experiment(from, machine, probes, name, boot, again);
+            // First, so that what is compared are the last recordings; said behind them.
+            let explained = match number {
+                0 if shown.explains => explained(store, &mut bench, (from, machine), shift, shown.limit)?,
+                _ => Vec::new(),
+            };
             let mut made = run_machine(store, from, machine, &experiment, &control, shown)?;
-            if number == 0 && shown.explains {
-                made.explained = explained(store, &mut bench, (from, machine), shift, shown)?;
-                if made.explained.iter().any(|of| !of.failed.is_empty()) {
-                    made.code = made.code.worse(Code::Partly);
-                }
+            if shown.format == CompareFormat::Text {
+                explained.iter().try_for_each(|of| crate::command::print(&format!("{}\n", of.text())))?;
             }
+            if explained.iter().any(|of| !of.failed.is_empty()) {
+                made.code = made.code.worse(Code::Partly);
+            }
+            made.explained = explained;
             boots += made.boots;
             code = code.worse(made.code);
             all.push(made);
@@ -128,21 +134,17 @@ fn explained(
     bench: &mut Bench,
     (from, machine): (&MatrixRequest, &Machine),
     shift: u8,
-    shown: Shown<'_>,
+    limit: Option<Duration>,
 ) -> Result<Vec<ExplainedSettings>, Error> {
     let mut all = Vec::new();
     for probe in &machine.explain {
         let mut guests = Vec::new();
         for setting in &from.settings {
-            if let BootTarget::Guest(guest) = bench.place(machine, setting, shift, shown.limit)? {
+            if let BootTarget::Guest(guest) = bench.place(machine, setting, shift, limit)? {
                 guests.push((setting.name.clone(), *guest));
             }
         }
-        let of = explain::settings(store, bench, machine, probe, guests)?;
-        if shown.format == CompareFormat::Text {
-            crate::command::print(&format!("{}\n", of.text()))?;
-        }
-        all.push(of);
+        all.push(explain::settings(store, bench, machine, probe, guests)?);
     }
     Ok(all)
 }
