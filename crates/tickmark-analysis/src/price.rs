@@ -13,11 +13,11 @@ const WIDE: f64 = 4.0;
 pub struct Price {
     /// Paths that were both counted and measured.
     pub paths: usize,
-    /// On the cheapest, the middle and the dearest of them.
+    /// On the cheapest of them.
     pub low: f64,
-    /// The median.
+    /// The median over them.
     pub median: f64,
-    /// The dearest.
+    /// On the dearest.
     pub high: f64,
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn fragment(kernel: &Kernel) -> String {
     let shared = if matches!(kernel.arch, Arch::Arm64 | Arch::Riscv64) { text("virt") } else { "" };
     let mut base = format!("{shared}{}", text(kernel.arch.name()));
     let since = |minor: u16| kernel.source >= (Source { major: 6, minor });
+    // Linux 6.3 renamed it.
     if kernel.arch == Arch::Riscv64 && since(3) {
         base = base.replace("CONFIG_SOC_VIRT=y", "CONFIG_ARCH_VIRT=y");
     }

@@ -146,12 +146,17 @@ impl Series {
         }
         let mut maker = self.maker(stop, on);
         let (log, objects) = (format!("{}-{name}", self.key), self.folder.join("objects"));
+        // A file whose last step a kill cut off is newer than its source, and would be taken as it is.
+        let unfinished = self.folder.join("unfinished");
+        if unfinished.exists() {
+            std::fs::remove_dir_all(&objects).map_err(Error::file("remove", &objects))?;
+            std::fs::create_dir_all(&objects).map_err(Error::file("make", &objects))?;
+        }
         maker.configure(self.arch, configuration, &log, tree, &objects)?;
+        std::fs::write(&unfinished, "").map_err(Error::file("write", &unfinished))?;
         let built = maker.compile(self.arch, &configuration.name(), &log, tree, &objects, &[]);
-        // A file whose last step was cut off is newer than its source, and would be taken as it is.
-        if matches!(built, Err(Error::Stopped)) {
-            let _ = std::fs::remove_dir_all(&objects);
-            let _ = std::fs::create_dir_all(&objects);
+        if !matches!(built, Err(Error::Stopped)) {
+            std::fs::remove_file(&unfinished).map_err(Error::file("remove", &unfinished))?;
         }
         let built = built?;
         let part = image.with_extension("part");
