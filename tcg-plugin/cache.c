@@ -122,6 +122,6 @@ void write_caches(FILE *out)
 	fputs("caches\n", out);
 	for (name = 1; name < names(); name++)
 		if (caches[0].refills[name] || caches[1].refills[name])
-			fprintf(out, "refill\t%u\t%llu\t%llu\n", name, (unsigned long long)caches[0].refills[name],
+			fprintf(out, "refill\t%s\t%llu\t%llu\n", text_of(name), (unsigned long long)caches[0].refills[name],
 			        (unsigned long long)caches[1].refills[name]);
 }

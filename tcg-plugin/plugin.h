@@ -34,6 +34,7 @@ enum kind decode(const uint8_t *bytes, size_t size);
 /* symbols.c */
 int read_symbols(const char *path);
 uint32_t names(void);           /* one more than the highest number */
+const char *text_of(uint32_t name);
 void identify(struct insn *insn);
 
 /* tree.c: who called whom, by thread; and each way into the kernel. */

@@ -1,26 +1,51 @@
-/* The kernel's functions: a file with a line each, in order of addresses: ADDRESS (hexadecimal), NUMBER of its name, and what it is:
+/* The kernel's functions: a file with a line each, in order of addresses: ADDRESS (hexadecimal), NUMBER of its name, what it is, NAME:
  * . a function, e a way into the kernel, d that of a fault by what an instruction does, p that of a fault by that or by fetching it, v stubs
  * that lead to one, f where a new thread begins, s what switches stacks, h what handles interrupts. */
 #include "plugin.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct symbol { uint64_t address; uint32_t name; uint16_t flags; };
 static struct symbol *symbols;
 static size_t count;
 static uint32_t most;
+static char **texts;            /* names by number */
+
+/* Keeps the name that has a number. */
+static int keep(uint32_t number, const char *text)
+{
+	if (number >= most) {
+		char **more = realloc(texts, (number + 1) * sizeof *texts);
+		if (!more)
+			return -1;
+		texts = more;
+		while (most <= number)
+			texts[most++] = NULL;
+	}
+	if (!texts[number]) {
+		texts[number] = malloc(strlen(text) + 1);
+		if (texts[number])
+			strcpy(texts[number], text);
+	}
+	return texts[number] ? 0 : -1;
+}
 
 int read_symbols(const char *path)
 {
+	static const char *const own[FIRST_NAME] = { "program", "unknown code", "resumed thread", "interrupt" };
 	FILE *file = fopen(path, "r");
 	size_t room = 0;
 	unsigned long long address;
 	unsigned name;
 	char what;
+	char text[512];
 	uint16_t flags;
 	if (!file)
 		return -1;
-	most = FIRST_NAME;
-	while (fscanf(file, "%llx %u %c", &address, &name, &what) == 3) {
+	for (name = 0; name < FIRST_NAME; name++)
+		if (keep(name, own[name]))
+			return -1;
+	while (fscanf(file, "%llx %u %c %511[^\n]", &address, &name, &what, text) == 4) {
 		switch (what) {
 		case 'e': flags = ENTRY; break;
 		case 'd': flags = ENTRY | FAULT; break;
@@ -38,8 +63,8 @@ int read_symbols(const char *path)
 			symbols = more;
 		}
 		symbols[count++] = (struct symbol){ address, name, flags };
-		if (name >= most)
-			most = name + 1;
+		if (keep(name, text))
+			return -1;
 	}
 	fclose(file);
 	return count ? 0 : -1;
@@ -48,6 +73,11 @@ int read_symbols(const char *path)
 uint32_t names(void)
 {
 	return most;
+}
+
+const char *text_of(uint32_t name)
+{
+	return texts[name] ? texts[name] : "";
 }
 
 /* OpenSBI, which the kernel of RISC-V calls: where QEMU's virt machine loads it (its memory begins there, the kernel 2 MB above). */

@@ -370,7 +370,7 @@ void write_tree(FILE *out)
 {
 	uint32_t at;
 	for (at = 0; at < node_count; at++)
-		fprintf(out, "node\t%u\t%u\t%u\t%llu\t%llu\t%llu\t%llu\n", at, nodes[at].parent, nodes[at].name,
+		fprintf(out, "node\t%u\t%u\t%s\t%llu\t%llu\t%llu\t%llu\n", at, nodes[at].parent, text_of(nodes[at].name),
 		        (unsigned long long)nodes[at].own, (unsigned long long)nodes[at].calls,
 		        (unsigned long long)nodes[at].misses.instruction, (unsigned long long)nodes[at].misses.data);
 	write_visits(out);

@@ -172,13 +172,13 @@ void clear_visits(void)
 static void write_entry(FILE *out, const struct entry *entry)
 {
 	uint32_t at, name;
-	fprintf(out, "entry\t%u\t%d\t%llu\t%llu\n", entry->name, entry->is_nested, (unsigned long long)entry->count,
+	fprintf(out, "entry\t%s\t%d\t%llu\t%llu\n", text_of(entry->name), entry->is_nested, (unsigned long long)entry->count,
 	        (unsigned long long)entry->total);
 	for (at = 0; at < KINDS && entry->kinds[at].count; at++) {
 		fprintf(out, "kind\t%llu\t%llu", (unsigned long long)entry->kinds[at].instructions, (unsigned long long)entry->kinds[at].count);
 		for (name = 0; name < names(); name++)
 			if (entry->kinds[at].by_name[name])
-				fprintf(out, "\t%u=%llu", name, (unsigned long long)entry->kinds[at].by_name[name]);
+				fprintf(out, "\t%s=%llu", text_of(name), (unsigned long long)entry->kinds[at].by_name[name]);
 		fputc('\n', out);
 	}
 }
@@ -192,5 +192,5 @@ void write_visits(FILE *out)
 		write_entry(out, &entries[at]);
 	for (at = 1; at < VISITS; at++)
 		if (visits[at].is_open && visits[at].instructions)
-			fprintf(out, "unfinished\t%u\t%llu\n", visits[at].name, (unsigned long long)visits[at].instructions);
+			fprintf(out, "unfinished\t%s\t%llu\n", text_of(visits[at].name), (unsigned long long)visits[at].instructions);
 }

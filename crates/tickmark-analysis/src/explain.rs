@@ -1,10 +1,12 @@
 //! Which functions the instructions of an operation are in: the counts of a boot's second run, held against the guest's clock.
 
 mod agreement;
+mod caches;
 mod calls;
 mod difference;
 
 pub use agreement::Agreement;
+pub use caches::CacheEffect;
 pub use calls::{Calls, parse};
 pub use difference::{Change, difference};
 
@@ -124,7 +126,7 @@ fn is_interrupt(name: &str) -> bool {
 ///
 /// # Errors
 /// It gave no batches, the counts are not those of its batches, or its clock says otherwise.
-pub fn explain(recording: &Recording, counts: &str, names: &[String]) -> Result<Explanation, String> {
+pub fn explain(recording: &Recording, counts: &str) -> Result<Explanation, String> {
     let one = crate::instruction(recording).ok_or("the guest does not count instructions")?;
     let [run] = &recording.runs[..] else { return Err("there are several runs".to_owned()) };
     if let Some(why) = run.status.reason() {
@@ -139,7 +141,7 @@ pub fn explain(recording: &Recording, counts: &str, names: &[String]) -> Result<
             _ => None,
         })
         .collect();
-    let mut counted = parse(counts, names)?;
+    let mut counted = parse(counts)?;
     if streams.is_empty() || streams.len() != observed.len() {
         return Err(format!("{metric} is measured in no batches: it cannot be explained"));
     }

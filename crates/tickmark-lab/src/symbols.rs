@@ -116,6 +116,8 @@ const LABELS_RISCV: [&str; 15] = [
 const OWN: [&str; 4] = ["program", "unknown code", "resumed thread", "interrupt"];
 const UNKNOWN: usize = 1;
 const INTERRUPT: &str = OWN[3];
+/// Bytes of a name that the plugin reads; the kernel's have fewer (KSYM_NAME_LEN).
+const LONGEST: usize = 511;
 /// Where the kernel's text ends: what lies behind it (modules, code that is made at run time) has no name.
 const ENDS: [&str; 2] = [END_OF_TEXT, "_einittext"];
 /// A function that only kernels with KASAN have; their stacks on x86-64 are of 2^15 bytes (arch/x86/include/asm/page_64_types.h).
@@ -166,8 +168,10 @@ impl Symbols {
             let ends = ENDS.contains(&name.as_str());
             // A name of a stranger's image stands in tables, and in stacks between semicolons.
             let is_odd = |c: char| !c.is_ascii_graphic() || c == ';';
+            let is_long = name.len() > LONGEST;
             let is_label = arch == Arch::Riscv64 && LABELS_RISCV.contains(&name.as_str());
-            if address < least || is_label || (is_marker(&name) && !ends) || name.contains(is_odd) {
+            if address < least || is_label || (is_marker(&name) && !ends) || is_long || name.contains(is_odd)
+            {
                 continue;
             }
             let role = if ends { Role::End } else { role(&name, arch) };
@@ -218,7 +222,7 @@ impl Symbols {
         needed.iter().all(has) && (arch != Arch::Riscv64 || HANDLERS_RISCV.iter().any(has))
     }
 
-    /// The list that the plugin reads: address, number of the name, role.
+    /// The list that the plugin reads: address, number of the name, role, name.
     #[must_use]
     pub fn list(&self) -> String {
         let mut text = String::new();
@@ -233,15 +237,9 @@ impl Symbols {
                 Role::Handler => 'h',
                 Role::Function | Role::End => '.',
             };
-            let _ = writeln!(text, "{address:x} {number} {role}");
+            let _ = writeln!(text, "{address:x} {number} {role} {}", self.names[*number]);
         }
         text
-    }
-
-    /// The names by number.
-    #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.names
     }
 }
 
@@ -308,8 +306,11 @@ mod tests {
         let symbols = Symbols::of_list(text, arch).unwrap();
         let one = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();
-            let name = symbols.names()[words[1].parse::<usize>().unwrap()].clone();
-            (u64::from_str_radix(words[0], 16).unwrap() & 0xffff, name, words[2].chars().next().unwrap())
+            (
+                u64::from_str_radix(words[0], 16).unwrap() & 0xffff,
+                words[3..].join(" "),
+                words[2].chars().next().unwrap(),
+            )
         };
         symbols.list().lines().map(one).collect()
     }

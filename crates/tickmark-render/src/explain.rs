@@ -1,8 +1,11 @@
 //! Which functions an operation's instructions are in, and what made it dearer.
 
+mod caches;
 mod html;
 mod tables;
 
+pub use caches::cache_effects;
+pub(crate) use html::sections;
 pub use html::{flame, html};
 
 use crate::grid::hanging;

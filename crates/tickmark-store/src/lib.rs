@@ -139,7 +139,7 @@ impl Store {
         let meta = folder.join("meta.json");
         std::fs::remove_file(&meta).map_err(Error::file("remove", meta))?;
         std::fs::remove_dir_all(&folder).map_err(Error::file("remove", &folder))?;
-        let _ = std::fs::remove_dir_all(self.root.join("boots").join(id.as_str()));
+        let _ = std::fs::remove_dir_all(self.transcripts(id));
         if Index::open_existing(&self.root).is_ok() && Index::open(&self.root)?.remove(id).is_err() {
             self.rebuild()?;
         }
@@ -162,6 +162,12 @@ impl Store {
         locked.rename(name)?;
         self.index(&folder);
         Ok(())
+    }
+
+    /// Where the transcripts of a recording's guests are, if it has any.
+    #[must_use]
+    pub fn transcripts(&self, id: &Id) -> PathBuf {
+        self.root.join(write::TRANSCRIPTS).join(id.as_str())
     }
 
     /// Takes a recording away that this process has just made.

@@ -7,6 +7,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickmark_wire::Event;
 
+/// The folder of the store with the transcripts of guests, by recording.
+pub(crate) const TRANSCRIPTS: &str = "boots";
+
 /// An open recording. The file is locked, so that no other process goes on with it meanwhile.
 pub struct Writer {
     folder: PathBuf,
@@ -67,7 +70,7 @@ impl Writer {
     pub fn transcripts(&self) -> PathBuf {
         let id = self.folder.file_name().unwrap_or_default();
         let root = self.folder.parent().and_then(Path::parent).unwrap_or(&self.folder);
-        root.join("boots").join(id)
+        root.join(TRANSCRIPTS).join(id)
     }
 
     /// Puts everything on the disk.

@@ -59,11 +59,14 @@ pub struct Calls {
     pub refills: Option<BTreeMap<String, [u64; 2]>>,
 }
 
+/// Instructions of a guest that runs for minutes: no file's numbers overflow their sums.
+const MOST: u64 = 1 << 36;
+
 /// The streams of a boot.
 ///
 /// # Errors
 /// The text is not what the plugin writes, or it lost track.
-pub fn parse(text: &str, names: &[String]) -> Result<Vec<Calls>, String> {
+pub fn parse(text: &str) -> Result<Vec<Calls>, String> {
     let (mut streams, mut open) = (Vec::new(), Calls::default());
     for (number, line) in text.lines().enumerate() {
         if line == "end" {
@@ -73,7 +76,7 @@ pub fn parse(text: &str, names: &[String]) -> Result<Vec<Calls>, String> {
         if line.strip_prefix("lost\t").is_some_and(|lost| lost != "0") {
             return Err("the plugin lost track: calls deeper than 256, or more than 1024 ways into the kernel open at once".to_owned());
         }
-        open.add(line, names).ok_or_else(|| format!("line {} of the counts is garbage", number + 1))?;
+        open.add(line).ok_or_else(|| format!("line {} of the counts is garbage", number + 1))?;
     }
     match open == Calls::default() {
         true => Ok(streams),
@@ -83,25 +86,23 @@ pub fn parse(text: &str, names: &[String]) -> Result<Vec<Calls>, String> {
 
 impl Calls {
     /// A line: its kind, then its fields.
-    fn add(&mut self, line: &str, names: &[String]) -> Option<()> {
+    fn add(&mut self, line: &str) -> Option<()> {
         let mut fields = line.split('\t');
         let kind = fields.next()?;
-        let name = |number: &str| names.get(number.parse::<usize>().ok()?).cloned();
-        let numbers = |fields: std::str::Split<'_, char>| {
-            fields.map(|field| field.parse::<u64>().ok()).collect::<Option<Vec<u64>>>()
-        };
+        let count = |field: &str| field.parse::<u64>().ok().filter(|count| *count <= MOST);
+        let name = |field: &str| (!field.is_empty()).then(|| field.to_owned());
+        let numbers = |fields: std::str::Split<'_, char>| fields.map(count).collect::<Option<Vec<u64>>>();
         match kind {
             "windows" => self.windows = numbers(fields)?,
             "node" => {
-                let [number, parent, function, own, calls, instructions, data] = numbers(fields)?[..] else {
-                    return None;
-                };
+                let (number, parent): (usize, usize) =
+                    (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+                let name = name(fields.next()?)?;
+                let [own, calls, instructions, data] = numbers(fields)?[..] else { return None };
                 // A caller before its callees: who goes through them once is done.
-                if number != self.nodes.len() as u64 || parent >= number.max(1) {
+                if number != self.nodes.len() || parent >= number.max(1) {
                     return None;
                 }
-                let name = names.get(usize::try_from(function).ok()?)?.clone();
-                let parent = usize::try_from(parent).ok()?;
                 self.nodes.push(Node { name, parent, own, calls, misses: [instructions, data] });
             }
             "entry" => {
@@ -111,15 +112,14 @@ impl Calls {
                 self.entries.push(Entry { name, is_nested, count, instructions, kinds: Vec::new() });
             }
             "kind" => {
-                let each = fields.next()?.parse::<u64>().ok()?;
-                let count = fields.next()?.parse().ok()?;
+                let (each, visits) = (count(fields.next()?)?, count(fields.next()?)?);
                 let function = |field: &str| {
-                    let (number, count) = field.split_once('=')?;
-                    Some((name(number)?, count.parse::<u64>().ok()?))
+                    let (function, own) = field.rsplit_once('=')?;
+                    Some((name(function)?, count(own)?))
                 };
                 let by_function = fields.map(function).collect::<Option<BTreeMap<_, _>>>()?;
                 let instructions = (each > 0).then_some(each);
-                self.entries.last_mut()?.kinds.push(Kind { instructions, count, by_function });
+                self.entries.last_mut()?.kinds.push(Kind { instructions, count: visits, by_function });
             }
             "unfinished" => {
                 let name = name(fields.next()?)?;
@@ -193,17 +193,14 @@ impl Calls {
 mod tests {
     use super::*;
 
-    fn names() -> Vec<String> {
-        ["program", "unknown", "resumed thread", "entry", "read", "copy"].map(str::to_owned).to_vec()
-    }
-
-    const TEXT: &str = "windows\t40\t42\nnode\t0\t0\t0\t30\t0\t0\t0\nnode\t1\t0\t3\t20\t2\t1\t0\nnode\t2\t1\t4\t12\t2\t0\t0\n\
-        node\t3\t2\t5\t20\t4\t0\t2\nentry\t3\t0\t2\t52\nkind\t25\t1\t3=10\t4=5\t5=10\nkind\t27\t1\t3=10\t4=7\t5=10\nlost\t0\n\
-        caches\nrefill\t3\t5\t6\nend\n";
+    const TEXT: &str = "windows\t40\t42\nnode\t0\t0\tprogram\t30\t0\t0\t0\nnode\t1\t0\tentry\t20\t2\t1\t0\n\
+        node\t2\t1\tread\t12\t2\t0\t0\nnode\t3\t2\tcopy\t20\t4\t0\t2\nentry\tentry\t0\t2\t52\n\
+        kind\t25\t1\tentry=10\tread=5\tcopy=10\nkind\t27\t1\tentry=10\tread=7\tcopy=10\nlost\t0\n\
+        caches\nrefill\tentry\t5\t6\nend\n";
 
     #[test]
     fn a_stream_is_what_was_written() {
-        let streams = parse(TEXT, &names()).unwrap();
+        let streams = parse(TEXT).unwrap();
         let [calls] = &streams[..] else { panic!("{streams:?}") };
         assert_eq!(calls.instructions(), 82);
         assert_eq!(calls.inclusive(), [30, 52, 32, 20]);
@@ -221,10 +218,11 @@ mod tests {
 
     #[test]
     fn what_is_cut_or_lost_is_no_stream() {
-        assert!(parse(&TEXT.replace("end\n", ""), &names()).unwrap_err().contains("in the middle"));
-        assert!(parse(&TEXT.replace("lost\t0", "lost\t1"), &names()).unwrap_err().contains("lost track"));
-        assert!(parse(&TEXT.replace("node\t3\t2", "node\t3\t3"), &names()).is_err());
-        assert!(parse(&TEXT.replace("\t5=10", "\t9=10"), &names()).is_err());
-        assert_eq!(parse("", &names()).unwrap(), []);
+        assert!(parse(&TEXT.replace("end\n", "")).unwrap_err().contains("in the middle"));
+        assert!(parse(&TEXT.replace("lost\t0", "lost\t1")).unwrap_err().contains("lost track"));
+        assert!(parse(&TEXT.replace("node\t3\t2", "node\t3\t3")).is_err());
+        assert!(parse(&TEXT.replace("program\t30", "program\t18446744073709551615")).is_err());
+        assert!(parse(&TEXT.replace("\tcopy=10", "\t=10")).is_err());
+        assert_eq!(parse("").unwrap(), []);
     }
 }

@@ -23,6 +23,8 @@ pub(crate) const MODULE: &str = "guest.module.";
 
 /// The folder of the second boot in that of the first.
 const AGAIN: &str = "again";
+/// Longest counts that are read.
+const MOST_COUNTS: u64 = 64 << 20;
 
 /// How long a content is, and what tells it from others as long.
 fn size(content: &[u8]) -> String {
@@ -86,6 +88,19 @@ pub fn static_program(program: StaticProgram, control: &Control) -> Result<PathB
     Ok(program.path(&cache, &mut building, &|| control.stopped())?)
 }
 
+/// What the plugin wrote in a boot with this transcript; none where there was no plugin.
+///
+/// # Errors
+/// It cannot be read.
+pub fn explained_counts(transcript: &Path) -> Result<Option<String>, Error> {
+    let path = transcript.join(AGAIN).join(tickmark_lab::COUNTS);
+    match tickmark_store::files::read_regular(&path, MOST_COUNTS) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file("read", &path)(error)),
+    }
+}
+
 impl Guest {
     /// The next boot: its transcript's folder, and where in the tick its streams begin.
     pub fn boot(&self, transcript: &Path, control: &Control, twice: bool) -> Self {
@@ -97,17 +112,6 @@ impl Guest {
     pub fn with_plugin(mut self, plugin: Plugin) -> Self {
         self.plugin = Some(plugin);
         self
-    }
-
-    /// The names that its plugin numbers, and what it wrote in a boot with this transcript, which is taken away.
-    ///
-    /// # Errors
-    /// There was no plugin, or what it wrote cannot be read.
-    pub fn counts(&self, transcript: &Path) -> Result<(&[String], String), Error> {
-        let path = transcript.join(AGAIN).join(tickmark_lab::COUNTS);
-        let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-        let _ = std::fs::remove_file(&path);
-        Ok((self.plugin.as_ref().map_or(&[], |plugin| plugin.symbols.names()), text))
     }
 
     /// The initial file system with everything that process 1 needs.

@@ -10,8 +10,8 @@ pub use here::ThisMachine;
 pub use remote::Remote;
 pub use serving::Serving;
 
-pub use guest::static_program;
 pub(crate) use guest::{FILE, MODULE};
+pub use guest::{explained_counts, static_program};
 pub(crate) use remote::IDENTITY;
 
 use crate::{Control, Error};

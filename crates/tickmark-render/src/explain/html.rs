@@ -25,11 +25,19 @@ pub fn html(all: &[Explained<'_>]) -> String {
         [before, after] => compared_answer([*before, *after]),
         _ => all.iter().flat_map(|one| answer(*one)).collect(),
     };
+    let top = html! { @for sentence in sentences { p { (sentence) } } };
+    frame::page(&format!("{metric} by kernel function"), &top, &sections(all, ""), false)
+}
+
+/// What differs of the others against the first, then each with its flame graph, its functions and the kinds of its interrupts.
+pub(crate) fn sections(all: &[Explained<'_>], prefix: &str) -> Vec<Section> {
     let mut sections = Vec::new();
-    if let [before, after] = all {
-        let changed = compared_tables([*before, *after]);
+    let [first, others @ ..] = all else { return sections };
+    for (number, other) in others.iter().enumerate() {
+        let changed = compared_tables([*first, *other]);
         let body = html! { @for table in &changed { (table.html()) } };
-        sections.push(Section { id: "differs".to_owned(), title: "What differs".to_owned(), body });
+        let title = format!("{}: {} against {}", other.1.metric, other.0, first.0);
+        sections.push(Section { id: format!("{prefix}differs-{number}"), title, body });
     }
     for (number, one) in all.iter().enumerate() {
         let kinds_of = |interrupt: &Interrupt| kinds(interrupt, usize::MAX).join("\n");
@@ -43,8 +51,8 @@ pub fn html(all: &[Explained<'_>]) -> String {
                 }
             }
         };
-        sections.push(Section { id: format!("kernel-{number}"), title: format!("On {}", one.0), body });
+        let title = format!("{} by kernel function, {}", one.1.metric, one.0);
+        sections.push(Section { id: format!("{prefix}kernel-{number}"), title, body });
     }
-    let top = html! { @for sentence in sentences { p { (sentence) } } };
-    frame::page(&format!("{metric} by kernel function"), &top, &sections, false)
+    sections
 }

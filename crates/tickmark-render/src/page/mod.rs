@@ -9,6 +9,7 @@ mod rows;
 mod spread;
 
 use crate::comparison::words;
+use crate::explain::{self, Explained};
 use crate::plot::Drawing;
 use crate::report::text::fact;
 use crate::{bill, capacity, clock_reads, comms, dose, finding, http, noise, report, scenario, wakes};
@@ -31,6 +32,8 @@ pub struct Report<'a> {
     pub comparison: Option<&'a Model>,
     /// Answers of a matrix or an experiment, and the content of its document: a title and a text in columns each. The first is the answer.
     pub answers: &'a [(String, String)],
+    /// Operations that were explained, each in one or more settings.
+    pub explained: &'a [Vec<Explained<'a>>],
     /// Available probes, with the way in which each is timed.
     pub offers: &'a [Offer],
 }
@@ -66,6 +69,9 @@ pub fn html(report: &Report<'_>) -> String {
     if let Some(model) = report.comparison {
         sections.extend(compared::sections(model));
         sections.extend(spread::compared(report.pages));
+    }
+    for (number, settings) in report.explained.iter().enumerate() {
+        sections.extend(explain::sections(settings, &format!("explained-{number}-")));
     }
     let parts: Vec<_> = report.pages.iter().map(kinds::parts).collect();
     let dense: usize = parts.iter().flatten().map(|part| part.dense.len()).sum();
@@ -210,6 +216,8 @@ pub fn drawings(report: &Report<'_>) -> Vec<Drawing> {
         all.extend(compared::drawings(model));
         all.extend(spread::drawings_of_both(report.pages));
     }
+    let flames = report.explained.iter().flatten();
+    all.extend(flames.map(|one| Drawing::Flame(explain::flame(*one))));
     for page in report.pages {
         all.extend(kinds::drawings(page));
         all.extend(page.model.groups.iter().flat_map(|(group, rows)| rows::drawings(group.title(), rows)));

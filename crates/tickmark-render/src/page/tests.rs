@@ -14,7 +14,7 @@ fn recording(name: &str) -> tickmark_store::Recording {
 fn every_recording_is_a_page() {
     for version in ["format-1.0", "format-1.1", "format-1.4", "format-1.5", "format-1.6"] {
         let pages = [page::build_page(&recording(version))];
-        let report = Report { pages: &pages, comparison: None, answers: &[], offers: &[] };
+        let report = Report { pages: &pages, comparison: None, answers: &[], explained: &[], offers: &[] };
         let page = html(&report);
         assert!(
             page.len() < 1_000_000 && page.contains("Machine and raw values"),
@@ -69,7 +69,8 @@ fn two_recordings_are_compared_and_both_are_there() {
         ("What HZ costs: the document".to_owned(), "4.1 points <&>".to_owned()),
         ("Tables".to_owned(), "a  b".to_owned()),
     ];
-    let report = Report { pages: &pages, comparison: Some(&model), answers: &answers, offers: &[] };
+    let report =
+        Report { pages: &pages, comparison: Some(&model), answers: &answers, explained: &[], offers: &[] };
     let page = html(&report);
     // The answer stands before the verdicts, those before the figures, each recording in a fold.
     let places = [

@@ -4,6 +4,7 @@
 use super::svg::{Svg, WIDTH};
 use super::{CHARACTER, short};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// The frames of a call tree.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,8 @@ const TOP: f64 = 34.0;
 const SIDE: f64 = 8.0;
 /// Characters that a name needs before it is written.
 const SHORTEST: f64 = 4.0;
+/// The share of a frame that is a line in a terminal.
+const LINE: f64 = 0.03;
 
 /// A frame: its own number with all above it, and what stands above it, by name.
 #[derive(Default)]
@@ -51,16 +54,29 @@ impl Flame {
         all
     }
 
-    /// As SVG.
+    /// For a terminal of so many columns: callers above what they call, with their shares; empty where there is nothing to show.
+    #[must_use]
+    pub fn text(&self, width: usize) -> String {
+        let all = self.frames();
+        if all.sum <= 0.0 {
+            return String::new();
+        }
+        let mut out = format!("{}\n", self.title);
+        lines(&mut out, &all, 0, all.sum, width);
+        out
+    }
+
+    /// As SVG; empty where there is nothing to show.
     #[must_use]
     pub fn svg(&self) -> String {
         let all = self.frames();
+        if all.sum <= 0.0 {
+            return String::new();
+        }
         let bottom = TOP + EACH * all.depth() as f64;
         let mut svg = Svg::new(&self.title, bottom + 8.0);
-        if all.sum > 0.0 {
-            let scale = (WIDTH - 2.0 * SIDE) / all.sum;
-            self.row(&mut svg, &all, (SIDE, bottom - EACH), scale, all.sum);
-        }
+        let scale = (WIDTH - 2.0 * SIDE) / all.sum;
+        self.row(&mut svg, &all, (SIDE, bottom - EACH), scale, all.sum);
         svg.end()
     }
 
@@ -78,6 +94,18 @@ impl Flame {
             }
             x += width;
         }
+    }
+}
+
+/// What stands above a frame, the widest first, a line each.
+fn lines(out: &mut String, below: &Frame, depth: usize, whole: f64, width: usize) {
+    let mut above: Vec<(&String, &Frame)> = below.above.iter().collect();
+    above.sort_by(|a, b| b.1.sum.total_cmp(&a.1.sum));
+    for (name, frame) in above.into_iter().filter(|(_, frame)| frame.sum >= whole * LINE) {
+        let indent = (2 * depth).min(width / 2);
+        let name = short(name, width.saturating_sub(indent + 8).max(8));
+        let _ = writeln!(out, "{:5.1} % {:indent$}{name}", frame.sum / whole * 100.0, "");
+        lines(out, frame, depth + 1, whole, width);
     }
 }
 
@@ -100,6 +128,11 @@ mod tests {
             unit: "instructions".to_owned(),
             stacks: vec![stack(&["entry"], 25.0), stack(&["entry", "read<1>"], 50.0), stack(&["user"], 25.0)],
         };
+        assert_eq!(
+            flame.text(80),
+            "a <b>\n 75.0 % entry\n 50.0 %   read<1>\n 25.0 % user\n",
+            "callers above what they call"
+        );
         let svg = flame.svg();
         assert!(svg.contains("<title>entry: 75 instructions, 75.00 %</title>"), "{svg}");
         assert!(svg.contains("<title>read&lt;1&gt;: 50 instructions, 50.00 %</title>"), "{svg}");
@@ -115,10 +148,5 @@ mod tests {
             .filter_map(|part| part.split(" y=\"").nth(1)?.split('"').next())
             .collect();
         assert_eq!(heights, ["51.0", "34.0", "51.0"]);
-    }
-
-    #[test]
-    fn nothing_is_a_title() {
-        assert!(Flame::default().svg().ends_with("</svg>\n"));
     }
 }

@@ -68,6 +68,8 @@ pub enum Drawing {
     Forest(Forest),
     /// How much of something there was, by place and time.
     Heat(Heat),
+    /// A call tree.
+    Flame(Flame),
 }
 
 impl Drawing {
@@ -79,6 +81,7 @@ impl Drawing {
             Self::Dots(dots) => &dots.title,
             Self::Forest(forest) => &forest.title,
             Self::Heat(heat) => &heat.title,
+            Self::Flame(flame) => &flame.title,
         }
     }
 
@@ -90,6 +93,7 @@ impl Drawing {
             Self::Dots(dots) => dots.svg(),
             Self::Forest(forest) => forest.svg(),
             Self::Heat(heat) => heat.svg(),
+            Self::Flame(flame) => flame.svg(),
         }
     }
 
@@ -101,6 +105,7 @@ impl Drawing {
             Self::Dots(dots) => dots.text(width),
             Self::Forest(forest) => forest.text(width),
             Self::Heat(heat) => heat.text(width),
+            Self::Flame(flame) => flame.text(width),
         }
     }
 

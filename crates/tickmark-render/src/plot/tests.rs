@@ -69,6 +69,12 @@ fn all() -> Vec<Drawing> {
         most: "12 %".to_owned(),
     };
     let y = Axis::linear("share", percent);
+    let stack = |names: &[&str], own| (names.iter().map(|name| (*name).to_owned()).collect(), own);
+    let flame = Flame {
+        title: "Instructions by function".to_owned(),
+        unit: "instructions".to_owned(),
+        stacks: vec![stack(&["entry", "read"], 70.0), stack(&["entry"], 20.0), stack(&["program"], 10.0)],
+    };
     vec![
         Drawing::Plot(plot()),
         Drawing::Plot(Plot {
@@ -86,6 +92,7 @@ fn all() -> Vec<Drawing> {
         Drawing::Dots(dots),
         Drawing::Forest(forest),
         Drawing::Heat(heat),
+        Drawing::Flame(flame),
     ]
 }
 
@@ -164,6 +171,7 @@ fn nothing_is_shown_of_nothing() {
             Drawing::Dots(dots) => Drawing::Dots(Dots { rows: Vec::new(), ..dots }),
             Drawing::Forest(forest) => Drawing::Forest(Forest { bars: Vec::new(), ..forest }),
             Drawing::Heat(heat) => Drawing::Heat(Heat { rows: Vec::new(), ..heat }),
+            Drawing::Flame(flame) => Drawing::Flame(Flame { stacks: Vec::new(), ..flame }),
         };
         assert!(empty.svg().is_empty() && empty.text(80).is_empty(), "{}", empty.title());
         assert!(!empty.file().contains(' '));

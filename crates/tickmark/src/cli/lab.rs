@@ -206,6 +206,9 @@ pub(crate) struct LabGate {
     /// Predict what the changes cost on a real machine, by this recording of it: last, an id, a name
     #[arg(long, value_name = "REC")]
     pub(crate) price: Option<String>,
+    /// Grade the prediction by this recording with the new kernel, of the same machine or of another one
+    #[arg(long, value_name = "REC", requires = "price")]
+    pub(crate) grade: Option<String>,
     /// Extra kernel command line of both
     #[arg(
         long,

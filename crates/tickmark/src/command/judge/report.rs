@@ -3,6 +3,7 @@
 use crate::cli::Report as Told;
 use crate::command::answers::{self, Answers};
 use crate::command::compare::{compared, parts, planned_primary};
+use crate::command::lab::explained::ExplainedSettings;
 use crate::command::scenarios::unwritable;
 use crate::error::{Code, Error};
 use std::fs::File;
@@ -26,11 +27,19 @@ pub(in crate::command) fn run(store: &Store, options: &Told) -> Result<Code, Err
     let recordings = options.recordings.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
     let recordings = with_settings(store, recordings)?;
     let model = side_by_side(store, &recordings, options.margin)?;
-    let answers = answers_of(&recordings, model.as_ref())?;
+    let explained = ExplainedSettings::from_store(store, &recordings)?;
+    let answers = answers_of(&recordings, model.as_ref(), &explained)?;
     let pages: Vec<Page> = recordings.iter().map(page::build_page).collect();
     // How things are timed is known of what this program has.
     let offers = ThisMachine::catalogue(&[]).map(|all| all.offers).unwrap_or_default();
-    let report = Report { pages: &pages, comparison: model.as_ref(), answers: &answers, offers: &offers };
+    let explained: Vec<_> = explained.iter().map(ExplainedSettings::explained).collect();
+    let report = Report {
+        pages: &pages,
+        comparison: model.as_ref(),
+        answers: &answers,
+        explained: &explained,
+        offers: &offers,
+    };
     if let Some(file) = &options.output {
         write(file, &html(&report))?;
     }
@@ -78,11 +87,16 @@ fn side_by_side(store: &Store, recordings: &[Recording], margin: f64) -> Result<
 }
 
 /// Answers of an experiment that comes with tickmark: the headline first.
-fn answers_of(recordings: &[Recording], model: Option<&Model>) -> Result<Vec<(String, String)>, Error> {
+fn answers_of(
+    recordings: &[Recording],
+    model: Option<&Model>,
+    explained: &[ExplainedSettings],
+) -> Result<Vec<(String, String)>, Error> {
     let (Some((title, report)), Some(model)) = (answers::shipped(recordings), model) else {
         return Ok(Vec::new());
     };
-    let Answers { answer, prediction, tables } = Answers::from_settings(&report, recordings, model)?;
+    let Answers { answer, prediction, tables } =
+        Answers::from_settings(&report, recordings, model, explained)?;
     let more = [("Predicted", prediction), ("Tables, with the document's figures", tables)];
     let more = more.map(|(title, text)| (title.to_owned(), text));
     let all = std::iter::once((title, answer)).chain(more);

@@ -1,6 +1,7 @@
 //! The document's figures of 2005 on the tick, beside ours.
 
 use crate::command::import;
+use crate::command::lab::explained::{ExplainedSettings, cache_text};
 use crate::error::Error;
 use std::fmt::Write;
 use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
@@ -21,6 +22,7 @@ pub(in crate::command) fn tables(
     recordings: &[Recording],
     real: &[&str],
     document: bool,
+    explained: &[ExplainedSettings],
 ) -> Result<(String, String), Error> {
     let models: Vec<Model> =
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
@@ -30,13 +32,15 @@ pub(in crate::command) fn tables(
         return Ok((String::new(), String::new()));
     }
     if !document {
-        return Ok((tickmark_render::lmbench::text(&page, BESIDE), String::new()));
+        let text = tickmark_render::lmbench::text(&page, BESIDE) + &cache_text(explained, &[]);
+        return Ok((text, String::new()));
     }
     let besides = beside(&mut page)?;
     let mut out = tickmark_render::lmbench::text(&page, BESIDE);
     let filled = besides.iter().filter(|beside| beside.here.is_some()).count();
     let _ = writeln!(out, "\n{filled} of the document's {} columns are filled here.", besides.len());
     out += &noise(&besides);
+    out += &cache_text(explained, &besides);
     Ok((out, real_ones(&besides)))
 }
 

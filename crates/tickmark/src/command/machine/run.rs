@@ -5,7 +5,7 @@ use crate::command::looks::{Looks, ThresholdWatch, Watched};
 use crate::error::{Code, Error};
 use crate::progress::{Progress, View};
 use crate::{progress, selection};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tickmark_analysis::report::{self, Model, Row, RowStatus};
 use tickmark_drive::target::Guest;
@@ -62,14 +62,13 @@ pub(in crate::command) fn guest_recording(
     plan: &Plan,
     name: &str,
     kernel: &str,
-) -> Result<(Recording, PathBuf), Error> {
+) -> Result<Recording, Error> {
     let target = Some(format!("a guest: {}, kernel {kernel}", guest.machine));
     let meta = Meta { plan: plan.clone(), target, ..new(name.to_owned(), &[]) };
     let writer = store.create(&meta)?;
     let transcripts = writer.transcripts().join("1");
     let mut guest = guest.boot(&transcripts, control, false);
-    let recording = measure_and_keep(store, &mut guest, plan, writer, true, Progress::new(plan))?;
-    Ok((recording, transcripts))
+    measure_and_keep(store, &mut guest, plan, writer, true, Progress::new(plan))
 }
 
 /// Measures, keeps and shows.

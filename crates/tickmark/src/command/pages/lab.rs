@@ -3,6 +3,8 @@
 use crate::command::lab::bisect::LabBisected;
 use crate::command::lab::config_cost::{ConfigCosts, ConfigStep};
 use crate::command::lab::gate::PathCost;
+use crate::command::lab::gate::price::{PricedChange, PricedChanges};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tickmark_analysis::explain::Change;
 use tickmark_analysis::price::Price;
@@ -43,14 +45,34 @@ json_object! {
     }
 
     /// Two kernels, path by path, in instructions.
-    pub(in crate::command) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost], without: &[Vec<String>; 2], price: Option<Price>) {
+    pub(in crate::command) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost], without: &[Vec<String>; 2], price: Option<&PricedChanges>) {
         /// Of the kernel that is judged by, and of the new one.
         recordings: [String; 2] = recordings.map(Clone::clone),
         paths: Vec<LabPathPage> = paths.iter().map(LabPathPage::new).collect(),
         /// Paths of which the first, then the second kernel gave no count.
         without: [Vec<String>; 2] = without.clone(),
-        /// Of the machine of `--price`.
-        price: Option<LabPricePage> = price.map(LabPricePage::new),
+        /// Of the machine of `--price`, over all kinds of paths.
+        price: Option<LabPricePage> = price.map(|price| LabPricePage::new(price.prices.all)),
+        /// By kind of path, of those kinds that have five or more.
+        price_by_kind: BTreeMap<String, LabPricePage> = price.map(|price| &price.prices.kinds).into_iter().flatten().map(|(kind, price)| (kind.clone(), LabPricePage::new(*price))).collect(),
+        /// What the changes cost there.
+        predictions: Vec<LabPredictionPage> = price.into_iter().flat_map(|price| &price.changes).map(LabPredictionPage::new).collect(),
+    }
+
+    /// What the change of a path costs on a real machine, in ns.
+    struct LabPredictionPage(change: &PricedChange) {
+        metric: String = change.metric.clone(),
+        /// At the cheapest, the median and the dearest price.
+        least: f64 = change.prediction.nanos[0],
+        middle: f64 = change.prediction.nanos[1],
+        most: f64 = change.prediction.nanos[2],
+        /// The kind of path whose prices these are, else null.
+        kind: Option<String> = change.prediction.kind.clone(),
+        /// By how much the path takes longer in the recording of `--grade`.
+        measured: Option<f64> = change.grade.map(|grade| grade.measured),
+        /// By how much it may differ anyway.
+        noise: Option<f64> = change.grade.map(|grade| grade.noise),
+        held: Option<bool> = change.grade.map(|grade| grade.held),
     }
 
     /// What an instruction of these paths takes on a real machine, in ns.

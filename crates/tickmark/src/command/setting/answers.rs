@@ -1,6 +1,7 @@
 //! Answers from the recordings of a matrix or an experiment, beside the comparison of their figures.
 
 use crate::command::document;
+use crate::command::lab::explained::ExplainedSettings;
 use crate::error::Error;
 use std::path::Path;
 use tickmark_analysis::comparison::{Line, Model};
@@ -25,6 +26,7 @@ impl Answers {
         report: &[Report],
         recordings: &[Recording],
         model: &Model,
+        explained: &[ExplainedSettings],
     ) -> Result<Self, Error> {
         let mut all = Self::default();
         let ticks: Vec<_> = recordings.iter().map(tickmark_analysis::hz::read_tick).collect();
@@ -39,7 +41,7 @@ impl Answers {
             let changed = model.against.iter().flat_map(|against| &against.lines);
             let changed = changed.filter(|line| line.changed() && line.figure != "floor");
             let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
-            let (text, real) = document::tables(recordings, &real, beside)?;
+            let (text, real) = document::tables(recordings, &real, beside, explained)?;
             all.answer += &real;
             all.tables = text;
         }

@@ -16,13 +16,7 @@ pub(in crate::command) fn run(store: &Store, options: &Hz) -> Result<Code, Error
         Format::Text => CompareFormat::Text,
         Format::Json => CompareFormat::Json,
     };
-    let shown = Shown {
-        limit: Some(options.limit.to_duration()),
-        file: None,
-        format,
-        fail_on: None,
-        explains: false,
-    };
+    let shown = Shown { limit: Some(options.limit.to_duration()), file: None, format, fail_on: None };
     let (code, made) = matrix::carry_out(store, &from, None, shown)?;
     if format == CompareFormat::Json {
         made.iter()

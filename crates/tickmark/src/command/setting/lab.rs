@@ -4,7 +4,9 @@ pub(in crate::command) mod bisect;
 pub(in crate::command) mod config_cost;
 mod exact;
 pub(in crate::command) mod explain;
+pub(in crate::command) mod explained;
 pub(in crate::command) mod gate;
+mod limits;
 
 use crate::cli::{Format, GuestArgs, Lab, LabBoot, LabKernels, Output, Speed};
 use crate::command::pages::{LabDoctorPage, LabKernelsPage};
@@ -19,7 +21,7 @@ use tickmark_drive::lab::{Bench, Wanted, build};
 use tickmark_drive::plan;
 use tickmark_drive::target::Guest;
 use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
-use tickmark_store::{Recording, Store, did_you_mean};
+use tickmark_store::Store;
 use tickmark_wire::{Nanos, Offer, Plan, names};
 
 /// The kernels of the document, where none is named.
@@ -103,7 +105,7 @@ fn kernels(options: &LabKernels) -> Result<Code, Error> {
 
 /// One guest, as `tickmark run` has one machine.
 fn boot(store: &Store, options: &LabBoot) -> Result<Code, Error> {
-    check_limits(options)?;
+    limits::check(options)?;
     let mut bench = Bench::new(control())?;
     let (guest, plan) = guest_and_plan(&mut bench, options)?;
     let name = options.name.clone().unwrap_or_else(|| format!("lab {}", options.kernel));
@@ -111,51 +113,8 @@ fn boot(store: &Store, options: &LabBoot) -> Result<Code, Error> {
     if bench.control.stopped() {
         Ok(code)
     } else {
-        Ok(code.worse(within(&options.max, [&options.kernel, &options.append], &recording)?))
+        Ok(code.worse(limits::judge(store, &mut bench, options, &recording)?))
     }
-}
-
-/// Refuses limits of what is not measured, before the minutes that a kernel may take, and of times that are no counts.
-fn check_limits(options: &LabBoot) -> Result<(), Error> {
-    if !options.max.is_empty() && options.speed == Speed::Host {
-        return Err(Error::Usage("--max counts instructions, and --speed host does not".to_owned()));
-    }
-    let selected = selection::select(&options.select)?;
-    let measured: Vec<&str> =
-        selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str()).collect();
-    if let Some((name, _)) = options.max.iter().find(|(name, _)| !measured.contains(&name.as_str())) {
-        let near = did_you_mean(name, measured.iter().copied());
-        return Err(Error::Usage(format!("--max {name}: no such path is measured{near}")));
-    }
-    Ok(())
-}
-
-/// Says which paths are above their limits; one without a count is no pass.
-fn within(
-    limits: &[(String, f64)],
-    [kernel, append]: [&str; 2],
-    recording: &Recording,
-) -> Result<Code, Error> {
-    if limits.is_empty() {
-        return Ok(Code::Done);
-    }
-    let counted = gate::instructions(recording)?;
-    let mut code = Code::Done;
-    for (name, most) in limits {
-        let Some(count) = counted.get(name) else {
-            anstream::eprintln!("tickmark: --max {name}: it was not measured on this kernel");
-            code = code.worse(Code::Unjudged);
-            continue;
-        };
-        if count > most {
-            code = Code::Differs.worse(code);
-            anstream::eprintln!(
-                "tickmark: {name} takes {count:.1} instructions, above --max {most}; {}",
-                gate::which_functions(name, kernel, append)
-            );
-        }
-    }
-    Ok(code)
 }
 
 /// Instructions take 2^4 ns where they are counted: 62.5 million a second.

@@ -2,7 +2,8 @@
 
 use crate::cli::{CompareFormat, FailOn};
 use crate::command::answers::Answers;
-use crate::command::lab::explain::{self, ExplainedSettings};
+use crate::command::lab::explain::{self, ExplainedGuest};
+use crate::command::lab::explained::ExplainedSettings;
 use crate::command::{arms, compare};
 use crate::error::{Code, Error};
 use crate::progress::control;
@@ -32,8 +33,6 @@ pub(in crate::command) struct Shown<'a> {
     pub(in crate::command) file: Option<&'a Path>,
     pub(in crate::command) format: CompareFormat,
     pub(in crate::command) fail_on: Option<FailOn>,
-    /// True if operations are explained where the matrix says so.
-    pub(in crate::command) explains: bool,
 }
 
 /// Results of one machine at one speed.
@@ -98,17 +97,12 @@ pub(in crate::command) fn carry_out(
             let experiment = experiment(from, machine, probes, name, boot, again);
             // First, so that what is compared are the last recordings; said behind them.
             let explained = match number {
-                0 if shown.explains => explained(store, &mut bench, (from, machine), shift, shown.limit)?,
+                0 => {
+                    explained(store, &mut bench, (from, machine, &experiment.knob_name), shift, shown.limit)?
+                }
                 _ => Vec::new(),
             };
-            let mut made = run_machine(store, from, machine, &experiment, &control, shown)?;
-            if shown.format == CompareFormat::Text {
-                explained.iter().try_for_each(|of| crate::command::print(&format!("{}\n", of.text())))?;
-            }
-            if explained.iter().any(|of| !of.failed.is_empty()) {
-                made.code = made.code.worse(Code::Partly);
-            }
-            made.explained = explained;
+            let made = run_machine(store, from, machine, (&experiment, explained), &control, shown)?;
             boots += made.boots;
             code = code.worse(made.code);
             all.push(made);
@@ -132,7 +126,7 @@ pub(in crate::command) fn carry_out(
 fn explained(
     store: &Store,
     bench: &mut Bench,
-    (from, machine): (&MatrixRequest, &Machine),
+    (from, machine, experiment): (&MatrixRequest, &Machine, &str),
     shift: u8,
     limit: Option<Duration>,
 ) -> Result<Vec<ExplainedSettings>, Error> {
@@ -141,7 +135,8 @@ fn explained(
         let mut guests = Vec::new();
         for setting in &from.settings {
             if let BootTarget::Guest(guest) = bench.place(machine, setting, shift, limit)? {
-                guests.push((setting.name.clone(), *guest));
+                let (experiment, setting) = (experiment.to_owned(), setting.name.clone());
+                guests.push(ExplainedGuest { experiment, setting, guest: *guest });
             }
         }
         all.push(explain::settings(store, bench, machine, probe, guests)?);
@@ -204,7 +199,7 @@ fn run_machine(
     store: &Store,
     from: &MatrixRequest,
     machine: &Machine,
-    experiment: &Experiment,
+    (experiment, explained): (&Experiment, Vec<ExplainedSettings>),
     control: &Control,
     shown: Shown<'_>,
 ) -> Result<MachineOutcome, Error> {
@@ -232,7 +227,8 @@ fn run_machine(
     if let Some(why) = arms::nothing(store, &ids) {
         return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {kept}")));
     }
-    let code = if arms::failed(store, &ids, made) { Code::Partly } else { Code::Done };
+    let is_partly = arms::failed(store, &ids, made) || explained.iter().any(|of| !of.failed.is_empty());
+    let code = if is_partly { Code::Partly } else { Code::Done };
     let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
     let settings: Vec<Vec<Id>> = ids.iter().map(|id| vec![id.clone()]).collect();
     let asks = from.report.contains(&Report::BreakEven);
@@ -255,7 +251,7 @@ fn run_machine(
         code: code.worse(compare::code(&model, shown.fail_on)),
         boots,
         model,
-        explained: Vec::new(),
+        explained,
     };
     made.show(from, &ids, &recordings, shown.format)?;
     Ok(made)
@@ -288,7 +284,8 @@ impl MachineOutcome {
         let balance = self.balance.as_ref().map_or_else(String::new, |balance| {
             tickmark_render::balance::text(balance, &self.command, self.margin)
         });
-        let Answers { answer, prediction, tables } = Answers::from_settings(&from.report, recordings, model)?;
+        let Answers { answer, prediction, tables } =
+            Answers::from_settings(&from.report, recordings, model, &self.explained)?;
         let answer = balance + &answer;
         // The answer, then what it stands on.
         let gap = if answer.is_empty() { "" } else { "\n" };
@@ -299,6 +296,7 @@ impl MachineOutcome {
         }
         crate::command::print(&prediction)?;
         crate::command::print(&tables)?;
-        crate::command::print(&format!("saved as {}\n\n", Id::all(ids)))
+        crate::command::print(&format!("saved as {}\n\n", Id::all(ids)))?;
+        self.explained.iter().try_for_each(|of| crate::command::print(&format!("{}\n", of.text())))
     }
 }

@@ -140,7 +140,7 @@ impl<'a> Answered<'a> {
     fn from_store(store: &Store, name: &'a str, paper: &'a Paper) -> Result<Self, Error> {
         let groups = gather::groups(store, &paper.experiments)?;
         let mut answered = Self::from_groups(name, paper, &groups);
-        answered.forms = forms::forms(paper, &groups)?;
+        answered.forms = forms::forms(store, paper, &groups)?;
         Ok(answered)
     }
 

@@ -1,6 +1,7 @@
 //! What an agent says is kept, and a refusal says whose fault it is.
 
 use super::*;
+use std::path::PathBuf;
 use tickmark_drive::{AgentLine, Error as Drive};
 use tickmark_wire::{LineContent, RefusalKind};
 

@@ -1,6 +1,6 @@
 //! One figure of one kernel of a series that is built one after the other: instructions of an operation, the same in each boot.
 
-use super::explain::{explained, guest_of_one};
+use super::explain::{OfBoot, explained, guest_of_one};
 use super::{guest_and_plan, operation_boot};
 use crate::cli::GuestArgs;
 use crate::command::journal::{Journal, Kept};
@@ -122,7 +122,7 @@ impl Exact<'_> {
     fn boot(&mut self, image: &str, name: &str, title: &str) -> Result<f64, Error> {
         let boot = operation_boot(image, self.metric, self.guest);
         let (guest, plan) = guest_and_plan(&mut self.bench, &boot)?;
-        let (recording, _) = run::guest_recording(self.store, &self.control, &guest, &plan, title, name)?;
+        let recording = run::guest_recording(self.store, &self.control, &guest, &plan, title, name)?;
         let paths = gate::instructions(&recording)?;
         paths.get(self.metric).copied().ok_or_else(|| Error::Refused(format!("no count of {}", self.metric)))
     }
@@ -148,7 +148,8 @@ impl Exact<'_> {
             let image = self.image(candidate)?.map_err(Error::Refused)?;
             let boot = operation_boot(&image, self.probe, self.guest);
             let guest = guest_of_one(&mut self.bench, boot)?;
-            let (_, explanation) = explained(self.store, &self.bench, (&image, self.metric), guest, None)?;
+            let (_, explanation) =
+                explained(self.store, &self.bench, OfBoot::new(&image, self.metric), guest, None)?;
             functions.push(explanation.functions);
         }
         Ok(difference(&functions[0], &functions[1]))

@@ -1,5 +1,6 @@
 //! Which functions of the kernel an operation's instructions are in.
 
+use super::explained::{ExplainedSetting, ExplainedSettings, kept, recording_name};
 use super::{guest_and_plan, one_operation, operation_boot, plan_of, same_architecture};
 use crate::cli::{Format, LabBoot, LabExplain};
 use crate::command::report::Place;
@@ -8,7 +9,7 @@ use crate::error::{Code, Error};
 use crate::progress::control;
 use crate::selection;
 use std::path::Path;
-use tickmark_analysis::explain::{Explanation, explain};
+use tickmark_analysis::explain::Explanation;
 use tickmark_drive::lab::{Bench, Machine};
 use tickmark_drive::target::Guest;
 use tickmark_lab::Need;
@@ -36,7 +37,7 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
     let (mut recordings, mut all) = (Vec::new(), Vec::new());
     for (kernel, guest) in kernels.iter().zip(guests) {
         let (recording, explanation) =
-            explained(store, &bench, (kernel, &metric), guest, options.cache.clone())?;
+            explained(store, &bench, OfBoot::new(kernel, &metric), guest, options.cache.clone())?;
         recordings.push(recording);
         all.push(explanation);
     }
@@ -62,14 +63,6 @@ pub(super) fn guest_of_one(bench: &mut Bench, boot: LabBoot) -> Result<(Guest, P
     guest_and_plan(bench, &LabBoot { slice: Some(SLICE), ..boot })
 }
 
-/// An operation that was explained in the guests of a machine: by setting, or why not.
-pub(in crate::command) struct ExplainedSettings {
-    /// Settings with what their guests said, and the recordings of their boots.
-    all: Vec<(String, Explanation, String)>,
-    /// Why others are not: with their names.
-    pub(in crate::command) failed: Vec<String>,
-}
-
 /// What the machines of a matrix are to explain, with the caches of each; a name that is none is told before a kernel is built.
 ///
 /// # Errors
@@ -88,6 +81,13 @@ pub(in crate::command) fn check(machine: &Machine) -> Result<(), Error> {
     }
 }
 
+/// A setting's guest, and the experiment that it belongs to, with its machine and speed.
+pub(in crate::command) struct ExplainedGuest {
+    pub(in crate::command) experiment: String,
+    pub(in crate::command) setting: String,
+    pub(in crate::command) guest: Guest,
+}
+
 /// Explains an operation in each setting's guest of a machine.
 ///
 /// # Errors
@@ -97,41 +97,37 @@ pub(in crate::command) fn settings(
     bench: &Bench,
     machine: &Machine,
     probe: &String,
-    guests: Vec<(String, Guest)>,
+    guests: Vec<ExplainedGuest>,
 ) -> Result<ExplainedSettings, Error> {
     let metric = one_operation(probe)?;
     let caches = machine.caches.as_deref().and_then(|caches| crate::cli::caches(caches).ok());
     let plan = plan_of(&selection::select(std::slice::from_ref(probe))?, 1, SLICE);
-    let mut of = ExplainedSettings { all: Vec::new(), failed: Vec::new() };
-    for (setting, guest) in guests {
-        let kernel = format!("{}, {setting}", machine.name);
-        match explained(store, bench, (&kernel, &metric), (guest, plan.clone()), caches.clone()) {
-            Ok((recording, explanation)) => of.all.push((kernel, explanation, recording)),
+    let mut of = ExplainedSettings::default();
+    for ExplainedGuest { experiment, setting, guest } in guests {
+        let label = format!("{}, {setting}", machine.name);
+        let of_boot = OfBoot { name: &format!("{experiment}, {setting}"), kernel: &label, metric: &metric };
+        match explained(store, bench, of_boot, (guest, plan.clone()), caches.clone()) {
+            Ok((recording, explanation)) => of.all.push(ExplainedSetting { label, explanation, recording }),
             Err(why) if bench.control.stopped() => return Err(why),
-            Err(why) => of.failed.push(format!("{metric} on {kernel} is not explained: {why}")),
+            Err(why) => of.failed.push(format!("{metric} on {label} is not explained: {why}")),
         }
     }
     Ok(of)
 }
 
-impl ExplainedSettings {
-    /// The first setting, then each other against it.
-    pub(in crate::command) fn text(&self) -> String {
-        let all: Vec<Explained<'_>> = self.all.iter().map(|(name, of, _)| (name.as_str(), of)).collect();
-        let mut parts = Vec::new();
-        if let [first, others @ ..] = &all[..] {
-            parts.push(text(*first));
-            parts.extend(others.iter().map(|other| compared([*first, *other])));
-        }
-        parts.extend(self.failed.iter().map(|why| textwrap::fill(why, tickmark_render::width()) + "\n"));
-        parts.join("\n")
-    }
+/// What a boot is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfBoot<'a> {
+    /// What the recording is called by.
+    pub(super) name: &'a str,
+    /// As it was typed, or its setting.
+    pub(super) kernel: &'a str,
+    pub(super) metric: &'a str,
+}
 
-    /// For programs: all settings of it.
-    pub(in crate::command) fn page(&self) -> ExplainPage {
-        let all: Vec<Explained<'_>> = self.all.iter().map(|(name, of, _)| (name.as_str(), of)).collect();
-        let recordings: Vec<String> = self.all.iter().map(|(.., recording)| recording.clone()).collect();
-        ExplainPage::new(&all, &recordings)
+impl<'a> OfBoot<'a> {
+    pub(super) fn new(kernel: &'a str, metric: &'a str) -> Self {
+        Self { name: kernel, kernel, metric }
     }
 }
 
@@ -139,7 +135,7 @@ impl ExplainedSettings {
 pub(super) fn explained(
     store: &Store,
     bench: &Bench,
-    (kernel, metric): (&str, &str),
+    OfBoot { name, kernel, metric }: OfBoot<'_>,
     (guest, mut plan): (Guest, Plan),
     caches: Option<String>,
 ) -> Result<(String, Explanation), Error> {
@@ -147,14 +143,13 @@ pub(super) fn explained(
     plan.runs.retain(|run| run.metrics().any(|name| name.as_str() == metric));
     let plugin = bench.plugin(&guest, caches)?;
     let guest = guest.with_plugin(plugin);
-    let name = format!("lab explain {kernel}");
-    let (recording, transcript) = run::guest_recording(store, &bench.control, &guest, &plan, &name, kernel)?;
+    let recording =
+        run::guest_recording(store, &bench.control, &guest, &plan, &recording_name(name), kernel)?;
     if bench.control.stopped() {
         return Err(Error::Refused("interrupted".to_owned()));
     }
-    let (names, counts) = guest.counts(&transcript)?;
-    let explanation =
-        explain(&recording, &counts, names).map_err(|why| Error::Refused(format!("{kernel}: {why}")))?;
+    let explanation = kept(store, &recording)?
+        .ok_or_else(|| Error::Refused(format!("{kernel}: the plugin wrote nothing")))?;
     Ok((recording.meta.id.to_string(), explanation))
 }
 

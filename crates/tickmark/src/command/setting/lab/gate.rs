@@ -1,5 +1,7 @@
 //! Two kernels against each other, path by path, in instructions.
 
+pub(in crate::command) mod price;
+
 use super::{guest_and_plan, plain_boot, same_architecture};
 use crate::cli::{Format, LabBoot, LabGate};
 use crate::command::pages::LabGatePage;
@@ -7,10 +9,9 @@ use crate::command::run;
 use crate::error::{Code, Error};
 use crate::progress::control;
 use crate::selection;
+use price::PriceRequest;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tickmark_analysis::price::Price;
-use tickmark_analysis::report::{self, Unit};
 use tickmark_drive::lab::Bench;
 use tickmark_lab::Need;
 use tickmark_store::{Recording, Store, did_you_mean};
@@ -39,7 +40,7 @@ pub(super) type Paths = BTreeMap<String, f64>;
 pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     // A name that is none is told before the minutes that a kernel may take.
     selection::select(&boot(&options.base, options).select)?;
-    let machine = options.price.as_ref().map(|name| priced(store, name)).transpose()?;
+    let price = PriceRequest::read(store, options)?;
     let mut bench = Bench::new(control())?;
     let names = [&options.base, &options.new];
     bench.kernels(names.into_iter(), Need::Image)?;
@@ -49,7 +50,7 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     same_architecture(guests.iter().map(|(guest, _)| guest))?;
     let mut paths = Vec::new();
     for (kernel, (guest, plan)) in names.into_iter().zip(guests) {
-        let (recording, _) = run::guest_recording(
+        let recording = run::guest_recording(
             store,
             &bench.control,
             &guest,
@@ -88,25 +89,14 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     if all.is_empty() {
         return Err(Error::Unjudged("no path was counted in both kernels".to_owned()));
     }
-    let price = machine.map(|(name, nanos)| {
-        let price = Price::new(before, &nanos).ok_or_else(|| {
-            Error::Unjudged(format!(
-                "--price: fewer than five of these paths were measured in recording {name}"
-            ))
-        })?;
-        Ok::<_, Error>((name, price))
-    });
-    let price = price.transpose()?;
+    let priced = price.map(|price| price.price(before, &all, options.margin)).transpose()?;
     match options.output.format {
         Format::Json => {
-            let price = price.as_ref().map(|(_, price)| *price);
-            crate::command::print_page(&LabGatePage::new([base, new], &all, &without, price))?;
+            crate::command::print_page(&LabGatePage::new([base, new], &all, &without, priced.as_ref()))?;
         }
         Format::Text => {
             let mut text = text(options, &all, &without);
-            if let Some((name, price)) = &price {
-                text += &price_text(name, *price, &all, options.margin);
-            }
+            text += &priced.map_or_else(String::new, |priced| priced.text());
             crate::command::print(&text)?;
         }
     }
@@ -132,57 +122,8 @@ fn boot(kernel: &str, options: &LabGate) -> LabBoot {
 pub(super) fn instructions(recording: &Recording) -> Result<Paths, Error> {
     let one = tickmark_analysis::instruction(recording)
         .ok_or_else(|| Error::Refused("the guest did not say how long an instruction takes".to_owned()))?;
-    Ok(floors(recording, one))
-}
-
-/// The paths of a recording of a real machine, in ns.
-fn priced(store: &Store, name: &str) -> Result<(String, Paths), Error> {
-    let recording = store.find(name)?;
-    if tickmark_analysis::instruction(&recording).is_some() {
-        return Err(Error::Usage(format!(
-            "--price {name}: its times are counts of instructions; name a recording of a real machine"
-        )));
-    }
-    Ok((recording.meta.id.to_string(), floors(&recording, 1.0)))
-}
-
-/// Floors of a recording, in units of so many ns.
-fn floors(recording: &Recording, one: f64) -> Paths {
-    let groups = report::rows_of(recording, &|_| true);
-    let rows = groups.iter().flat_map(|(_, rows)| rows).filter(|row| row.unit == Unit::Nanoseconds);
-    let path = |row: &report::Row| {
-        let floor = row.value.filter(|_| row.mean.is_some() && row.no_floor().is_none())?;
-        Some((row.metric.clone(), floor.point / one))
-    };
-    rows.filter_map(path).collect()
-}
-
-/// What the changes cost on a machine, before the new kernel is booted there.
-fn price_text(recording: &str, price: Price, all: &[PathCost], margin: f64) -> String {
-    let Price { paths, low, median, high } = price;
-    let each = |nanos: f64| format!("{nanos:.2}");
-    let width = tickmark_render::width();
-    let head = format!(
-        "Predicted for the machine of {recording}, where an instruction of {paths} of these paths takes {} to {} ns (median {}):",
-        each(low),
-        each(high),
-        each(median)
-    );
-    let mut text = format!("\n{}\n", textwrap::fill(&head, width));
-    let changed = all.iter().filter(|path| (path.new - path.base).abs() > margin);
-    let name = all.iter().map(|path| path.metric.len()).max().unwrap_or(0);
-    for path in changed {
-        let [least, middle, most] = price.predict(path.new - path.base).map(tickmark_render::time);
-        let _ = writeln!(text, "  {:name$} {middle:>9}  ({least} to {most})", path.metric);
-    }
-    let mut end = format!(
-        "The price of a path like these lies in that range with a chance of {:.0} %; `tickmark run` with the new kernel there says what it is.",
-        price.coverage() * 100.0
-    );
-    if price.is_wide() {
-        end += " The range is wide: caches and mispredicted branches make these prices, and their number of instructions says little.";
-    }
-    text + &textwrap::fill(&end, width) + "\n"
+    let floors = price::floors(recording);
+    Ok(floors.into_iter().map(|(metric, (_, nanos))| (metric, nanos / one)).collect())
 }
 
 /// `without` are the paths that the first and the second kernel lack.

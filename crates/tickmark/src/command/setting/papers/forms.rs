@@ -2,14 +2,16 @@
 
 use super::ministat;
 use crate::command::answers::Answers;
+use crate::command::lab::explained::ExplainedSettings;
 use crate::error::Error;
 use tickmark_analysis::paper::{ClaimUnit, MeasuredGroup, Paper};
 use tickmark_analysis::{comms, dose, scenario};
 use tickmark_drive::file::{self, ExperimentFile, Length};
 use tickmark_drive::lab::Report;
+use tickmark_render::explain::flame;
 use tickmark_render::paper::{Form, Place};
 use tickmark_render::plot::{Axis, Drawing, Plot};
-use tickmark_store::Recording;
+use tickmark_store::{Recording, Store};
 
 /// The experiment, and its machine where there is one.
 pub(super) fn title(group: &MeasuredGroup) -> String {
@@ -21,14 +23,15 @@ pub(super) fn title(group: &MeasuredGroup) -> String {
 }
 
 /// What each experiment reports, then the comparison of all of its figures.
-pub(super) fn forms(paper: &Paper, groups: &[MeasuredGroup]) -> Result<Vec<Form>, Error> {
+pub(super) fn forms(store: &Store, paper: &Paper, groups: &[MeasuredGroup]) -> Result<Vec<Form>, Error> {
     let mut all = Vec::new();
     for group in groups {
         let reports = reports(&group.experiment)?;
         let is_shown =
             paper.shown.is_empty() || group.machine.is_empty() || paper.shown.contains(&group.machine);
         let place = if is_shown { Place::Shown } else { Place::Page };
-        let text = report_text(group, &reports)?;
+        let explained = ExplainedSettings::from_store(store, &group.recordings)?;
+        let text = report_text(group, &reports, &explained)?;
         if reports.contains(&Report::Messages) {
             all.extend(messages(group));
         }
@@ -39,6 +42,7 @@ pub(super) fn forms(paper: &Paper, groups: &[MeasuredGroup]) -> Result<Vec<Form>
         if reports.contains(&Report::Scenarios) {
             all.extend(scenario_plots(group, place));
         }
+        all.extend(explained.iter().map(|of| by_function(group, of)));
         if let Some(model) = &group.model {
             let text = tickmark_render::comparison::text(model);
             let title = format!("{}: all figures compared", title(group));
@@ -46,6 +50,18 @@ pub(super) fn forms(paper: &Paper, groups: &[MeasuredGroup]) -> Result<Vec<Form>
         }
     }
     Ok(all)
+}
+
+/// What an operation executes: by kernel function, as a flame graph for each setting.
+fn by_function(group: &MeasuredGroup, of: &ExplainedSettings) -> Form {
+    let explained = of.explained();
+    let metric = explained.first().map_or("", |(_, explanation)| explanation.metric.as_str());
+    Form {
+        title: format!("{}: {metric} by kernel function", title(group)),
+        text: of.text(),
+        drawings: explained.iter().map(|one| Drawing::Flame(flame(*one))).collect(),
+        place: Place::Page,
+    }
 }
 
 fn reports(experiment: &str) -> Result<Vec<Report>, Error> {
@@ -56,12 +72,17 @@ fn reports(experiment: &str) -> Result<Vec<Report>, Error> {
     })
 }
 
-fn report_text(group: &MeasuredGroup, reports: &[Report]) -> Result<String, Error> {
+fn report_text(
+    group: &MeasuredGroup,
+    reports: &[Report],
+    explained: &[ExplainedSettings],
+) -> Result<String, Error> {
     let Some(model) = &group.model else {
         let one = |report: &Report| group.recordings.first().map(|recording| alone(recording, *report));
         return Ok(reports.iter().filter_map(one).collect());
     };
-    let Answers { answer, prediction, tables } = Answers::from_settings(reports, &group.recordings, model)?;
+    let Answers { answer, prediction, tables } =
+        Answers::from_settings(reports, &group.recordings, model, explained)?;
     let pages =
         if reports.contains(&Report::Ministat) { ministat::pages(model, group) } else { String::new() };
     let parts = [answer, pages, tables, prediction];

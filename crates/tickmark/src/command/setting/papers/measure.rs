@@ -18,9 +18,11 @@ pub(super) fn measure(
         ExperimentFile::Booted(from) => {
             // What is short cannot be resumed as the whole.
             let file = (length == Length::Whole).then_some(Path::new(name));
-            let shown =
-                Shown { limit: None, file, format: CompareFormat::Json, fail_on: None, explains: false };
-            matrix::carry_out(store, &from, None, shown).map(|(code, _)| code)
+            let shown = Shown { limit: None, file, format: CompareFormat::Json, fail_on: None };
+            let (code, machines) = matrix::carry_out(store, &from, None, shown)?;
+            let failed = machines.iter().flat_map(|machine| &machine.explained).flat_map(|of| &of.failed);
+            failed.for_each(|why| anstream::eprintln!("tickmark: {name}: {why}"));
+            Ok(code)
         }
         ExperimentFile::Launched(from) => {
             let (recording, stopped) = launched::launch(store, options, &from)?;
