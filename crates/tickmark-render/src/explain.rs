@@ -6,7 +6,7 @@ mod tables;
 
 pub use caches::cache_effects;
 pub(crate) use html::sections;
-pub use html::{flame, html};
+pub use html::{flames, html};
 
 use crate::grid::hanging;
 use crate::number::percent;

@@ -63,7 +63,24 @@ pub(crate) fn make() -> Result<()> {
     let mut names: Vec<&str> = names.filter(|name| name.contains("HZ") || name.contains("hz")).collect();
     names.dedup();
     let [first, second, ..] = names[..] else { return Err(format!("no two kernels in {names:?}")) };
-    shot(&tickmark, &[first, second], "comparison", &folder)
+    shot(&tickmark, &[first, second], "comparison", &folder)?;
+    call_trees(&tickmark, &folder)
+}
+
+/// Call trees of the lab: a pipe's round trip, a tick of the document's processor, and what a version adds to a switch.
+fn call_trees(tickmark: &Tickmark, folder: &Path) -> Result<()> {
+    let newer = ["--kernel", "x86_64:hz=1000", "--against", "x86_64:hz=1000:source=6.12"];
+    let pictures: [(&str, &str, &[&str]); 3] = [
+        ("explain-pipe", "ipc.pipe.round_trip", &[]),
+        ("tick-anatomy", "tick.spin", &["--kernel", "powerpc:hz=100"]),
+        ("kernel-6.1-vs-6.12", "switch.2p.0k", &newer),
+    ];
+    for (name, probe, more) in pictures {
+        let file = folder.join(format!("{name}.svg")).display().to_string();
+        let explain = ["lab", "explain", probe, "--stacks", &file];
+        shell::output(&mut tickmark.command(&[&explain[..], more].concat()))?;
+    }
+    Ok(())
 }
 
 /// The page of recordings at each width, light and dark, with 256 colours.

@@ -13,7 +13,19 @@ macro_rules! mark {
     )* };
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+macro_rules! mark {
+    ($(#[$doc:meta] $name:ident $number:literal)*) => { $(
+        #[$doc]
+        #[inline(always)]
+        pub fn $name() {
+            // SAFETY: its result goes to the register that is always zero, and it changes no flag.
+            unsafe { std::arch::asm!("orr xzr, xzr, x{}", const 20 + $number, options(nostack, preserves_flags)) }
+        }
+    )* };
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! mark {
     ($(#[$doc:meta] $name:ident $number:literal)*) => { $(
         #[$doc]

@@ -5,16 +5,29 @@ use super::{Explained, answer, compared_answer, compared_tables, tables};
 use crate::page::frame::{self, Section};
 use crate::plot::Flame;
 use maud::{PreEscaped, html};
-use tickmark_analysis::explain::Interrupt;
+use tickmark_analysis::explain::{Explanation, Interrupt};
 
-/// The call tree as a flame graph.
-#[must_use]
-pub fn flame((kernel, of): Explained<'_>) -> Flame {
+/// The call tree as a flame graph, of an operation; where there is another to compare with, coloured by what differs from it.
+fn flame((kernel, of): Explained<'_>, before: Option<Explained<'_>>) -> Flame {
+    // Of as many operations of the other one.
+    let stacks = |other: &Explanation| -> Vec<_> {
+        let scale = of.operations as f64 / other.operations.max(1) as f64;
+        other.calls.stacks().into_iter().map(|(names, own)| (names, own as f64 * scale)).collect()
+    };
+    let against = before.map_or_else(String::new, |(other, _)| format!(", against {other}"));
     Flame {
-        title: format!("{} on {kernel}, instructions by function", of.metric),
+        title: format!("{} on {kernel}, instructions by function{against}", of.metric),
         unit: "instructions".to_owned(),
-        stacks: of.calls.stacks().into_iter().map(|(names, own)| (names, own as f64)).collect(),
+        stacks: stacks(of),
+        before: before.map_or_else(Vec::new, |(_, before)| stacks(before)),
     }
+}
+
+/// The first as a flame graph, then each other coloured by what differs from it.
+#[must_use]
+pub fn flames(all: &[Explained<'_>]) -> Vec<Flame> {
+    let first = all.first().copied();
+    all.iter().enumerate().map(|(number, one)| flame(*one, first.filter(|_| number > 0))).collect()
 }
 
 /// A page of one explanation, or of two that are compared.
@@ -39,10 +52,10 @@ pub(crate) fn sections(all: &[Explained<'_>], prefix: &str) -> Vec<Section> {
         let title = format!("{}: {} against {}", other.1.metric, other.0, first.0);
         sections.push(Section { id: format!("{prefix}differs-{number}"), title, body });
     }
-    for (number, one) in all.iter().enumerate() {
+    for (number, (one, flame)) in all.iter().zip(flames(all)).enumerate() {
         let kinds_of = |interrupt: &Interrupt| kinds(interrupt, usize::MAX).join("\n");
         let body = html! {
-            figure { (PreEscaped(flame(*one).svg())) }
+            figure { (PreEscaped(flame.svg())) }
             @for (table, interrupt) in tables(*one) {
                 (table.html())
                 @if let Some(lines) = interrupt.map(kinds_of).filter(|lines| !lines.is_empty()) {

@@ -216,8 +216,8 @@ pub fn drawings(report: &Report<'_>) -> Vec<Drawing> {
         all.extend(compared::drawings(model));
         all.extend(spread::drawings_of_both(report.pages));
     }
-    let flames = report.explained.iter().flatten();
-    all.extend(flames.map(|one| Drawing::Flame(explain::flame(*one))));
+    let flames = report.explained.iter().flat_map(|settings| explain::flames(settings));
+    all.extend(flames.map(Drawing::Flame));
     for page in report.pages {
         all.extend(kinds::drawings(page));
         all.extend(page.model.groups.iter().flat_map(|(group, rows)| rows::drawings(group.title(), rows)));

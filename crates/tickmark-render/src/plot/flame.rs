@@ -15,6 +15,8 @@ pub struct Flame {
     pub unit: String,
     /// Stacks, the outermost frame first, and what each has of its own.
     pub stacks: Vec<(Vec<String>, f64)>,
+    /// The same of what it is compared with, if anything: frames are coloured by what they have more or less of their own.
+    pub before: Vec<(Vec<String>, f64)>,
 }
 
 /// What is narrower is not drawn.
@@ -24,6 +26,9 @@ const TOP: f64 = 34.0;
 const SIDE: f64 = 8.0;
 /// Characters that a name needs before it is written.
 const SHORTEST: f64 = 4.0;
+/// What has more of its own than before, and what has fewer.
+const MORE: &str = "#d55e00";
+const FEWER: &str = "#0072b2";
 /// The share of a frame that is a line in a terminal.
 const LINE: f64 = 0.03;
 
@@ -31,6 +36,8 @@ const LINE: f64 = 0.03;
 #[derive(Default)]
 struct Frame {
     sum: f64,
+    own: f64,
+    own_before: f64,
     above: BTreeMap<String, Frame>,
 }
 
@@ -49,6 +56,14 @@ impl Flame {
             for name in stack {
                 at = at.above.entry(name.clone()).or_default();
                 at.sum += own;
+            }
+            at.own += own;
+        }
+        for (stack, own) in &self.before {
+            // What is no longer there has no place.
+            let last = stack.iter().try_fold(&mut all, |at, name| at.above.get_mut(name));
+            if let Some(frame) = last {
+                frame.own_before += own;
             }
         }
         all
@@ -84,9 +99,18 @@ impl Flame {
         for (name, frame) in &below.above {
             let width = frame.sum * scale;
             if width >= LEAST {
-                let words =
+                let mut words =
                     format!("{name}: {:.0} {}, {:.2} %", frame.sum, self.unit, frame.sum / whole * 100.0);
-                svg.rect((x, y), ((width - 0.5).max(LEAST), EACH - 1.0), colour(name), 0.55, &words);
+                let (colour, opacity) = match frame.own - frame.own_before {
+                    _ if self.before.is_empty() => (colour(name), 0.55),
+                    more => {
+                        let _ = write!(words, ", {more:+.1} of its own");
+                        // A twentieth of everything has all of its colour.
+                        let strength = (more.abs() / whole * 20.0).min(1.0);
+                        (if more > 0.0 { MORE } else { FEWER }, 0.08 + 0.62 * strength)
+                    }
+                };
+                svg.rect((x, y), ((width - 0.5).max(LEAST), EACH - 1.0), colour, opacity, &words);
                 if width > SHORTEST * CHARACTER {
                     svg.words(x + 3.0, y + 12.0, "start", &short(name, ((width - 4.0) / CHARACTER) as usize));
                 }
@@ -127,6 +151,7 @@ mod tests {
             title: "a <b>".to_owned(),
             unit: "instructions".to_owned(),
             stacks: vec![stack(&["entry"], 25.0), stack(&["entry", "read<1>"], 50.0), stack(&["user"], 25.0)],
+            before: Vec::new(),
         };
         assert_eq!(
             flame.text(80),
@@ -148,5 +173,15 @@ mod tests {
             .filter_map(|part| part.split(" y=\"").nth(1)?.split('"').next())
             .collect();
         assert_eq!(heights, ["51.0", "34.0", "51.0"]);
+        // Beside an earlier one: what grew, what shrank, and what is gone.
+        let before = vec![stack(&["entry"], 30.0), stack(&["entry", "read<1>"], 20.0), stack(&["gone"], 5.0)];
+        let svg = Flame { before, ..flame }.svg();
+        assert!(svg.contains("entry: 75 instructions, 75.00 %, -5.0 of its own"), "{svg}");
+        assert!(svg.contains("read&lt;1&gt;: 50 instructions, 50.00 %, +30.0 of its own"), "{svg}");
+        let fill = |name: &str| {
+            let line = svg.lines().find(|line| line.contains(&format!("<title>{name}"))).unwrap();
+            line.split("fill=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+        };
+        assert_eq!([fill("entry"), fill("read"), fill("user")], [FEWER, MORE, MORE].map(str::to_owned));
     }
 }

@@ -74,6 +74,7 @@ fn all() -> Vec<Drawing> {
         title: "Instructions by function".to_owned(),
         unit: "instructions".to_owned(),
         stacks: vec![stack(&["entry", "read"], 70.0), stack(&["entry"], 20.0), stack(&["program"], 10.0)],
+        before: Vec::new(),
     };
     vec![
         Drawing::Plot(plot()),

@@ -250,8 +250,8 @@ pub(crate) struct LabExplain {
     /// Another kernel: what makes the operation dearer there, by function
     #[arg(long, value_name = "KERNEL|IMAGE")]
     pub(crate) against: Option<String>,
-    /// Write the call tree of the one kernel: a flame graph to FILE.svg, else folded stacks
-    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    /// Write the call tree: a flame graph to FILE.svg, coloured by what differs where there is --against; else folded stacks
+    #[arg(long, value_name = "FILE")]
     pub(crate) stacks: Option<PathBuf>,
     /// Simulate first-level caches, and count their misses
     #[arg(long, value_name = "MODEL", value_parser = caches)]

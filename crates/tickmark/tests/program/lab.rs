@@ -135,18 +135,39 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     let [low, median, high] = ["low", "median", "high"].map(|field| price[field].as_f64().unwrap());
     assert!(0.0 < low && low <= median && median <= high && high < 1e4, "{price}");
     assert!(price["paths"].as_u64().unwrap() >= 10, "{price}");
+    // The same machine with the old kernel is another one with the new: what it says of a change is none.
+    let again = bench.run(&["run", "syscall", "--budget", "2s", "--name", "again"]);
+    assert!([Some(0), Some(4)].contains(&again.status.code()), "{}", err(&again));
+    let graded = page_of(&bench.run(&[&gated[..], &["here", "--grade", "again"]].concat()).stdout);
+    let predictions = graded["predictions"].as_array().unwrap();
+    let signal = predictions.iter().find(|one| one["metric"] == "syscall.signal.handle").unwrap();
+    assert!(signal["held"].is_boolean() && signal["kind"] == "System calls", "{signal}");
+    let [least, most] = ["least", "most"].map(|field| signal[field].as_f64().unwrap());
+    assert!(0.0 < least && least < most && signal["noise"].as_f64().unwrap() > 0.0, "{signal}");
     refused(&bench.run(&[&gated[..], &["last"]].concat()), 2, &["a recording of a real machine"]);
     // One kernel against limits of its own.
     let limit = |limit: &str| {
         bench.run(&["lab", "boot", "--kernel", "x86_64:hz=1000", "syscall.null", "--max", limit])
     };
     assert_eq!(limit("syscall.null=1000").status.code(), Some(0));
+    // Above it, its functions are said; and what grew since a kernel that was within it.
     let above = limit("syscall.null=150");
-    let says = ["instructions, above --max 150", "tickmark lab explain syscall.null --kernel x86_64:hz=1000"];
     assert!(
-        above.status.code() == Some(3) && says.iter().all(|part| err(&above).contains(part)),
-        "{}",
+        above.status.code() == Some(3)
+            && err(&above).contains("instructions, above --max 150")
+            && out(&above).contains("__do_sys_getppid"),
+        "{}{}",
+        out(&above),
         err(&above)
+    );
+    let larger = "x86_64:hz=100:lockdep=on:source=6.12";
+    let grown = bench.run(&["lab", "boot", "--kernel", larger, "syscall.null", "--max", "syscall.null=1000"]);
+    let says = ["instructions more on", "than on the kernel of recording", "difference"];
+    assert!(
+        grown.status.code() == Some(3) && says.iter().all(|part| out(&grown).contains(part)),
+        "{}{}",
+        out(&grown),
+        err(&grown)
     );
     refused(&limit("syscall.nul=150"), 2, &["did you mean syscall.null"]);
 }

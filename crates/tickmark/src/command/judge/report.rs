@@ -28,6 +28,8 @@ pub(in crate::command) fn run(store: &Store, options: &Told) -> Result<Code, Err
     let recordings = with_settings(store, recordings)?;
     let model = side_by_side(store, &recordings, options.margin)?;
     let explained = ExplainedSettings::from_store(store, &recordings)?;
+    let damaged = explained.iter().flat_map(|of| &of.failed);
+    damaged.for_each(|why| anstream::eprintln!("tickmark: {why}"));
     let answers = answers_of(&recordings, model.as_ref(), &explained)?;
     let pages: Vec<Page> = recordings.iter().map(page::build_page).collect();
     // How things are timed is known of what this program has.

@@ -71,6 +71,24 @@ fn a_system_call_is_told_by_function() {
     assert!(kinds.iter().any(|kind| kind["differs_by"].to_string().contains("update_vsyscall")), "{kinds:?}");
     let drawn = fs::read_to_string(&svg).unwrap();
     assert!(drawn.starts_with("<svg") && drawn.contains("<title>entry_SYSCALL_64: "), "{drawn}");
+    // It stays with its recording: also where it was damaged since, a page of the rest is written.
+    let page = file(&bench, "report.html");
+    let report = || {
+        let done = bench.run(&["report", "last", "-o", page.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+        (fs::read_to_string(&page).unwrap(), err(&done).to_owned())
+    };
+    let (html, _) = report();
+    assert!(html.contains("syscall.null by kernel function") && html.contains("<title>entry_SYSCALL_64: "));
+    assert!(html.contains("Its kinds, and what makes each"), "{html}");
+    let id = shown["recording"]["id"].as_str().unwrap();
+    let counts = bench.store().join("boots").join(id).join("1/again/counts.txt");
+    fs::write(&counts, "node\tx\n").unwrap();
+    let (html, said) = report();
+    assert!(
+        said.contains("line 1 of the counts is garbage") && !html.contains("by kernel function"),
+        "{said}"
+    );
     bench.json(&["lab", "explain", "syscall.null", "--stacks", folded.to_str().unwrap()]);
     let lines = fs::read_to_string(&folded).unwrap();
     let all: f64 = lines.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum();
@@ -123,7 +141,12 @@ fn what_makes_a_path_dearer_is_named() {
     let [one, other] = ["x86_64:hz=1000", "x86_64:hz=1000:osnoise=on"];
     let explain = ["lab", "explain", "syscall.signal.handle", "--kernel", one, "--against"];
     let page = file(&bench, "page.html");
-    let model = bench.json(&[&explain[..], &[other, "-o", page.to_str().unwrap()]].concat());
+    let svg = file(&bench, "differs.svg");
+    let written = ["-o", page.to_str().unwrap(), "--stacks", svg.to_str().unwrap()];
+    let model = bench.json(&[&explain[..], &[other], &written].concat());
+    let svg = fs::read_to_string(&svg).unwrap();
+    let grown = svg.lines().find(|line| line.contains("<title>uprobe_deny_signal: ")).unwrap();
+    assert!(grown.contains(" of its own") && grown.contains("fill=\"#d55e00\""), "{grown}");
     let page = fs::read_to_string(&page).unwrap();
     assert!(page.matches("<svg").count() == 2 && page.contains("<td>uprobe_deny_signal</td>"), "{page}");
     assert!(page.contains("Its kinds, and what makes each") && !page.contains("<script src"), "{page}");
@@ -159,6 +182,7 @@ fn what_cannot_be_explained_is_said_in_a_line() {
     refuses(&["process.fork"], 1, "take the other one (--agent)");
     refuses(&["syscall.null", "--kernel", "./nosuch"], 2, "no such file");
     refuses(&["syscall.null", "--stacks", "/nosuch/a.svg"], 1, "--stacks: /nosuch/a.svg");
+    refuses(&["syscall.null", "--against", "x86_64:hz=100", "--stacks", "a.folded"], 2, "give FILE.svg");
     // An image without names.
     let image = super::image("powerpc:hz=100");
     let stripped = file(&bench, "stripped");

@@ -17,6 +17,8 @@ fn the_document_on_the_tick_is_answered_by_one_command() {
         "{answer}"
     );
     assert!(text.contains("What cannot be had here") && text.contains("Basic integer operations"));
+    // What a count of instructions cannot have, beside the document's per cents.
+    assert!(text.contains("What caches add") && text.contains("misses in 1,000"), "{text}");
     // The document's averages and per cents below ours.
     assert!(text.contains("the document, by its runs: tqm860l1k"), "{text}");
     let page = page_of(out(&bench.run(&["experiments", "clock-tick-100-vs-1000", "--format", "json"])));
@@ -44,4 +46,5 @@ fn the_document_on_the_tick_is_answered_by_one_command() {
     assert_eq!(written.status.code(), Some(0));
     let html = fs::read_to_string(file).unwrap();
     assert!(html.contains("measured again") && html.contains("Claim by claim"));
+    assert!(html.contains("by kernel function") && html.contains("<title>Decrementer: "), "no flame graph");
 }

@@ -13,7 +13,7 @@ use tickmark_analysis::explain::Explanation;
 use tickmark_drive::lab::{Bench, Machine};
 use tickmark_drive::target::Guest;
 use tickmark_lab::Need;
-use tickmark_render::explain::{Explained, compared, flame, text};
+use tickmark_render::explain::{Explained, compared, flames, text};
 use tickmark_render::json::ExplainPage;
 use tickmark_store::Store;
 use tickmark_wire::{Nanos, Plan};
@@ -24,6 +24,14 @@ const SLICE: Nanos = Nanos::from_millis(1000);
 pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
     // A name that is none is told before the minutes that a kernel may take.
     let metric = one_operation(&options.probe)?;
+    if let (Some(path), Some(_)) = (&options.stacks, &options.against)
+        && !is_drawing(path)
+    {
+        return Err(Error::Usage(
+            "--stacks: folded stacks are one kernel's; with --against give FILE.svg, or explain each by itself"
+                .to_owned(),
+        ));
+    }
     // And a file that cannot be written.
     let stacks = options.stacks.as_ref().map(|path| Place::open("--stacks", path)).transpose()?;
     let page = options.file.as_ref().map(|path| Place::open("--output", path)).transpose()?;
@@ -52,8 +60,8 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
     if let Some(page) = page {
         page.write(&tickmark_render::explain::html(&all))?;
     }
-    if let (Some(stacks), Some(path), [one]) = (stacks, &options.stacks, &all[..]) {
-        stacks.write(&call_tree(path, *one))?;
+    if let (Some(stacks), Some(path)) = (stacks, &options.stacks) {
+        stacks.write(&call_tree(path, &all))?;
     }
     Ok(Code::Done)
 }
@@ -153,11 +161,15 @@ pub(super) fn explained(
     Ok((recording.meta.id.to_string(), explanation))
 }
 
-/// The call tree: as a flame graph where the file is to be one.
-fn call_tree(file: &Path, one: Explained<'_>) -> String {
-    if file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
-        return flame(one).svg();
+fn is_drawing(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"))
+}
+
+/// The call tree of the last kernel: as a flame graph where the file is to be one.
+fn call_tree(file: &Path, all: &[Explained<'_>]) -> String {
+    if is_drawing(file) {
+        return flames(all).pop().unwrap_or_default().svg();
     }
-    let stacks = one.1.calls.stacks();
+    let stacks = all.last().map_or_else(Vec::new, |(_, of)| of.calls.stacks());
     stacks.iter().map(|(names, own)| format!("{} {own}\n", names.join(";"))).collect()
 }

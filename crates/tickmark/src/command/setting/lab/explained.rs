@@ -47,10 +47,11 @@ pub(super) fn kept(store: &Store, recording: &Recording) -> Result<Option<Explan
 }
 
 impl ExplainedSettings {
-    /// Of recordings that were explained themselves, or are the settings of an experiment that explains: the last of each operation from before they were measured.
+    /// Of recordings that were explained themselves, or are the settings of an experiment that explains: the last of each operation from
+    /// before they were measured. What is damaged is said in its place.
     ///
     /// # Errors
-    /// The store cannot be read, or what it has is damaged.
+    /// The store cannot be read.
     pub(in crate::command) fn from_store(
         store: &Store,
         recordings: &[Recording],
@@ -59,7 +60,7 @@ impl ExplainedSettings {
         for recording in recordings {
             let Some(arm) = recording.meta.arm.as_ref().filter(|arm| !arm.pilot) else {
                 let name = &recording.meta.name;
-                add(&mut all, store, name.strip_prefix(NAMED).unwrap_or(name), recording)?;
+                add(&mut all, kept(store, recording), name.strip_prefix(NAMED).unwrap_or(name), recording);
                 continue;
             };
             let guest = format!("{}, {}", arm.knob, arm.setting);
@@ -70,7 +71,8 @@ impl ExplainedSettings {
             entries.sort_by_key(|entry| entry.created);
             let label = guest.split_once(", ").map_or(guest.as_str(), |(_, label)| label);
             for entry in entries {
-                add(&mut all, store, label, &store.read(&entry.id)?)?;
+                let one = store.read(&entry.id)?;
+                add(&mut all, kept(store, &one), label, &one);
             }
         }
         Ok(all)
@@ -102,11 +104,18 @@ impl ExplainedSettings {
 /// Adds what is known of a recording's boot, if anything, to the same operation of others.
 fn add(
     all: &mut Vec<ExplainedSettings>,
-    store: &Store,
+    explained: Result<Option<Explanation>, Error>,
     label: &str,
     recording: &Recording,
-) -> Result<(), Error> {
-    let Some(explanation) = kept(store, recording)? else { return Ok(()) };
+) {
+    let explanation = match explained {
+        Ok(Some(explanation)) => explanation,
+        Ok(None) => return,
+        Err(why) => {
+            all.push(ExplainedSettings { all: Vec::new(), failed: vec![why.to_string()] });
+            return;
+        }
+    };
     let metric = explanation.metric.clone();
     let setting =
         ExplainedSetting { label: label.to_owned(), explanation, recording: recording.meta.id.to_string() };
@@ -119,7 +128,6 @@ fn add(
         },
         None => all.push(ExplainedSettings { all: vec![setting], failed: Vec::new() }),
     }
-    Ok(())
 }
 
 /// What simulated caches add to each other setting's effect against the first, beside the document's changes; nothing where none were simulated.

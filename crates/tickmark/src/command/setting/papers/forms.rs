@@ -8,7 +8,7 @@ use tickmark_analysis::paper::{ClaimUnit, MeasuredGroup, Paper};
 use tickmark_analysis::{comms, dose, scenario};
 use tickmark_drive::file::{self, ExperimentFile, Length};
 use tickmark_drive::lab::Report;
-use tickmark_render::explain::flame;
+use tickmark_render::explain::flames;
 use tickmark_render::paper::{Form, Place};
 use tickmark_render::plot::{Axis, Drawing, Plot};
 use tickmark_store::{Recording, Store};
@@ -59,7 +59,7 @@ fn by_function(group: &MeasuredGroup, of: &ExplainedSettings) -> Form {
     Form {
         title: format!("{}: {metric} by kernel function", title(group)),
         text: of.text(),
-        drawings: explained.iter().map(|one| Drawing::Flame(flame(*one))).collect(),
+        drawings: flames(&explained).into_iter().map(Drawing::Flame).collect(),
         place: Place::Page,
     }
 }
