@@ -57,9 +57,6 @@ impl Price {
     }
 }
 
-/// Times of a real machine's paths, in ns, each with the kind of path that it is.
-pub type TimedPaths = BTreeMap<String, (String, f64)>;
-
 /// Prices by kind of path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
@@ -67,8 +64,10 @@ pub struct Prices {
     pub all: Price,
     /// Of kinds with enough paths of their own, by name.
     pub kinds: BTreeMap<String, Price>,
-    /// The kind of each path, and the time that it takes.
-    timed: TimedPaths,
+    /// The kind of each path.
+    kind_of: BTreeMap<String, String>,
+    /// The time of each that was measured, in ns.
+    nanos: BTreeMap<String, f64>,
 }
 
 /// What a change of a path costs, in ns.
@@ -76,61 +75,89 @@ pub struct Prices {
 pub struct Prediction {
     /// At the cheapest, the median and the dearest price.
     pub nanos: [f64; 3],
-    /// The kind whose prices these are; none where those of all paths are.
+    /// The kind whose prices these are; none where too few of its kind were measured, and those of all paths are.
     pub kind: Option<String>,
 }
 
 impl Prices {
-    /// Of the instructions of paths, and the times of those that were measured. None where too few are in both.
+    /// Of the instructions of paths, the kind of each, and the times of those that were measured. None where too few are in both.
     #[must_use]
-    pub fn new(instructions: &BTreeMap<String, f64>, timed: TimedPaths) -> Option<Self> {
-        let of = |wanted: Option<&String>| {
-            let own = timed.iter().filter(|(_, (kind, _))| wanted.is_none_or(|wanted| kind == wanted));
-            let nanos = own.map(|(name, (_, nanos))| (name.clone(), *nanos)).collect();
-            Price::new(instructions, &nanos)
+    pub fn new(
+        instructions: &BTreeMap<String, f64>,
+        kind_of: BTreeMap<String, String>,
+        nanos: BTreeMap<String, f64>,
+    ) -> Option<Self> {
+        let all = Price::new(instructions, &nanos)?;
+        let of_kind = |wanted: &String| {
+            let own = nanos.iter().filter(|(path, _)| kind_of.get(*path) == Some(wanted));
+            let own = own.map(|(path, nanos)| (path.clone(), *nanos)).collect();
+            Some((wanted.clone(), Price::new(instructions, &own)?))
         };
-        let all = of(None)?;
-        let kinds = timed.values().filter_map(|(kind, _)| Some((kind.clone(), of(Some(kind))?))).collect();
-        Some(Self { all, kinds, timed })
+        let kinds = kind_of.values().filter_map(of_kind).collect();
+        Some(Self { all, kinds, kind_of, nanos })
     }
 
     /// What so many instructions more of a path cost, by the prices of its kind.
     #[must_use]
     pub fn predict(&self, path: &str, instructions: f64) -> Prediction {
-        let own = self.timed.get(path).and_then(|(kind, _)| self.kinds.get_key_value(kind));
+        let own = self.kind_of.get(path).and_then(|kind| self.kinds.get_key_value(kind));
         let (kind, price) = own.map_or((None, &self.all), |(kind, price)| (Some(kind.clone()), price));
         Prediction { nanos: price.predict(instructions), kind }
     }
 
-    /// What another recording, with the new kernel or of another machine with it, says of a predicted change: by how many ns the path's
-    /// time differs, and whether that is in the range, to within the noise. None where the path is not in both.
+    /// What two machines, or one at two times, have between them: by the paths whose instructions did not change. None where too few of these
+    /// were measured in both.
     #[must_use]
-    pub fn grade(&self, path: &str, predicted: &Prediction, after: &TimedPaths, noise: f64) -> Option<Grade> {
-        let (before, after) = (self.timed.get(path)?.1, after.get(path)?.1);
-        let measured = after - before;
-        let [least, _, most] = predicted.nanos;
-        let by = noise * before;
-        Some(Grade { measured, noise: by, held: measured + by >= least && measured - by <= most })
+    pub fn compared<'a>(
+        &self,
+        unchanged: impl IntoIterator<Item = &'a str>,
+        after: &BTreeMap<String, f64>,
+    ) -> Option<Pace> {
+        let ratio = |path: &str| Some(after.get(path)? / self.nanos.get(path)?);
+        let is_ratio = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
+        let all: Vec<f64> = unchanged.into_iter().filter_map(ratio).filter(is_ratio).collect();
+        let ratio = tickmark_stats::median(all.iter().copied()).filter(|_| all.len() >= LEAST)?;
+        let noise = all.iter().fold(0.0, |most: f64, one| most.max((one / ratio - 1.0).abs()));
+        Some(Pace { ratio, noise })
     }
 
-    /// The share by which the times of paths differ whose instructions do not, at most; none where there are too few such paths.
+    /// What another recording with the new kernel says of a predicted change. None where the path is not in both.
     #[must_use]
-    pub fn noise<'a>(&self, unchanged: impl IntoIterator<Item = &'a str>, after: &TimedPaths) -> Option<f64> {
-        let share = |path: &str| Some((after.get(path)?.1 / self.timed.get(path)?.1 - 1.0).abs());
-        let all: Vec<f64> = unchanged.into_iter().filter_map(share).collect();
-        (all.len() >= LEAST).then(|| all.into_iter().fold(0.0, f64::max))
+    pub fn grade(
+        &self,
+        path: &str,
+        predicted: &Prediction,
+        after: &BTreeMap<String, f64>,
+        pace: Pace,
+    ) -> Option<Grade> {
+        let before = *self.nanos.get(path)?;
+        let (measured, noise) = (after.get(path)? / pace.ratio - before, pace.noise * before.abs());
+        let [least, _, most] = predicted.nanos;
+        let holds = |nanos: f64| nanos + noise >= least && nanos - noise <= most;
+        // Where no change at all would hold as well, nothing is told.
+        let held = if holds(measured) { (!holds(0.0)).then_some(true) } else { Some(false) };
+        Some(Grade { measured, noise, held })
     }
+}
+
+/// The times of a recording beside those of another, of paths with the same instructions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// The median of their ratios: another machine's pace.
+    pub ratio: f64,
+    /// By which share a path differs from that, at most.
+    pub noise: f64,
 }
 
 /// A prediction beside what was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grade {
-    /// By how many ns the path takes longer.
+    /// By how many ns the path takes longer, at the pace of the machine whose prices these are.
     pub measured: f64,
-    /// By how many it differs anyway.
+    /// By how many it may differ anyway.
     pub noise: f64,
-    /// True if that is in the predicted range, to within the noise.
-    pub held: bool,
+    /// True if that is in the predicted range, to within the noise; none where no change at all would be, too.
+    pub held: Option<bool>,
 }
 
 #[cfg(test)]
@@ -158,18 +185,12 @@ mod tests {
         assert_eq!(Price::new(&BTreeMap::new(), &nanos), None);
     }
 
-    fn timed(kinds: &[(&str, f64)]) -> TimedPaths {
-        let one = |(number, (kind, nanos)): (usize, &(&str, f64))| {
-            (format!("path.{number}"), ((*kind).to_owned(), *nanos))
-        };
-        kinds.iter().enumerate().map(one).collect()
-    }
-
     #[test]
     fn a_kind_with_enough_paths_has_prices_of_its_own_and_is_graded() {
-        let calls = [30.0, 31.0, 32.0, 33.0, 34.0].map(|nanos| ("calls", nanos));
-        let times: Vec<_> = calls.into_iter().chain([("switches", 200.0), ("switches", 300.0)]).collect();
-        let prices = Prices::new(&paths(&[100.0; 7]), timed(&times)).unwrap();
+        let nanos = paths(&[30.0, 31.0, 32.0, 33.0, 34.0, 200.0, 300.0]);
+        let kind = |path: &String| if path.as_str() < "path.5" { "calls" } else { "switches" };
+        let kinds: BTreeMap<_, _> = nanos.keys().map(|path| (path.clone(), kind(path).to_owned())).collect();
+        let prices = Prices::new(&paths(&[100.0; 7]), kinds, nanos.clone()).unwrap();
         assert_eq!((prices.all.paths, prices.all.high, prices.kinds.len()), (7, 3.0, 1));
         let call = prices.predict("path.0", 10.0);
         let is_near = |(nanos, wanted): (&f64, f64)| (nanos - wanted).abs() < 1e-9;
@@ -177,17 +198,24 @@ mod tests {
         assert_eq!(call.kind.as_deref(), Some("calls"));
         let switch = prices.predict("path.5", 10.0);
         assert_eq!((switch.nanos[2], switch.kind), (30.0, None));
-        // One call takes longer, the others a percent more or less.
-        let moved: Vec<_> = times.iter().map(|(kind, nanos)| (*kind, nanos * 1.01)).collect();
-        let mut after = timed(&moved);
+        // Another machine is twice as fast, but for half a percent.
         let unchanged = ["path.1", "path.2", "path.3", "path.4", "path.5"];
-        let noise = prices.noise(unchanged, &after).unwrap();
-        assert!((noise - 0.01).abs() < 1e-12 && prices.noise(["path.1"], &after).is_none());
-        after.insert("path.0".to_owned(), ("calls".to_owned(), 33.5));
-        let grade = prices.grade("path.0", &call, &after, noise).unwrap();
-        assert!(grade.held && (grade.measured - 3.5).abs() < 1e-12, "{grade:?}");
-        after.insert("path.0".to_owned(), ("calls".to_owned(), 35.0));
-        assert!(!prices.grade("path.0", &call, &after, noise).unwrap().held);
-        assert_eq!(prices.grade("path.9", &call, &after, noise), None);
+        let mut after: BTreeMap<_, _> =
+            nanos.iter().map(|(path, nanos)| (path.clone(), nanos / 2.0)).collect();
+        after.insert("path.1".to_owned(), 31.0 * 1.005 / 2.0);
+        let pace = prices.compared(unchanged, &after).unwrap();
+        assert!((pace.ratio - 0.5).abs() < 1e-12 && (pace.noise - 0.005).abs() < 1e-12, "{pace:?}");
+        assert!(prices.compared(["path.1"], &after).is_none());
+        let mut grade = |nanos: f64, noise: f64| {
+            after.insert("path.0".to_owned(), nanos / 2.0);
+            prices.grade("path.0", &call, &after, Pace { noise, ..pace }).unwrap()
+        };
+        let held = grade(33.5, pace.noise);
+        assert!(held.held == Some(true) && (held.measured - 3.5).abs() < 1e-9, "{held:?}");
+        assert_eq!(grade(35.0, pace.noise).held, Some(false));
+        assert_eq!(grade(30.0, pace.noise).held, Some(false), "no change is none of 3 to 3.4");
+        assert_eq!(grade(33.2, 0.12).held, None, "a noise of 3.6 ns holds no change as well");
+        assert_eq!(grade(40.0, 0.12).held, Some(false));
+        assert_eq!(prices.grade("path.9", &call, &after, pace), None);
     }
 }

@@ -4,7 +4,7 @@ mod caches;
 mod html;
 mod tables;
 
-pub use caches::cache_effects;
+pub use caches::{DocumentChange, cache_effects};
 pub(crate) use html::sections;
 pub use html::{flames, html};
 

@@ -16,6 +16,8 @@ const ARM64: &str = "aarch64-unknown-linux-gnu";
 const RUST: [&str; 3] = ["rustc-web", "cargo-web", "libstd-rust-web-dev"];
 /// How the libraries of their own are called that they take along; their versions are in their names.
 const LIBRARIES: [&str; 5] = ["libstd-rust-web", "libllvm", "libgit2", "libhttp-parser", "libmbed"];
+/// The instructions that the plugin of `tickmark lab explain` knows (tcg-plugin/decode.c).
+const MARKS: [u32; 3] = [0xaa15_03ff, 0xaa16_03ff, 0xaa17_03ff];
 /// How long a run of the emulated agent is; it only has to work.
 const BUDGET: Nanos = Nanos::from_millis(5);
 
@@ -27,7 +29,15 @@ pub(crate) fn build() -> Result<PathBuf> {
     };
     cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     // Apart: the two compilers would build everything anew in turns.
-    agent::build_with(cargo, "aarch64", &agent::target_folder().join("arm64"))
+    let agent = agent::build_with(cargo, "aarch64", &agent::target_folder().join("arm64"))?;
+    let code = std::fs::read(&agent).map_err(|e| e.to_string())?;
+    let has = |mark: &u32| code.chunks_exact(4).any(|word| word == mark.to_le_bytes());
+    match MARKS.iter().all(has) {
+        true => Ok(agent),
+        false => {
+            Err("the agent for arm64 has no marks: `tickmark lab explain` would count nothing".to_owned())
+        }
+    }
 }
 
 /// True if the installed Rust has a standard library for arm64.

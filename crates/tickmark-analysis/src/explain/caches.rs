@@ -11,6 +11,8 @@ pub struct CacheEffect {
     pub instructions: [f64; 2],
     /// Misses of each, in the caches of instructions and of data together.
     pub misses: [f64; 2],
+    /// True if the metric's figure is this alone: it takes off and adds nothing.
+    pub is_whole_figure: bool,
 }
 
 impl CacheEffect {
@@ -30,6 +32,7 @@ impl CacheEffect {
             metric: after.metric.clone(),
             instructions: both.map(|of| each(of, of.agreement.instructions)),
             misses: both.map(misses),
+            is_whole_figure: after.other_parts.is_empty(),
         })
     }
 
@@ -65,6 +68,7 @@ mod tests {
             metric: "syscall.null".to_owned(),
             instructions: [1000.0, 1040.0],
             misses: [10.0, 14.0],
+            is_whole_figure: true,
         };
         assert!((effect.change(0.0) - 0.04).abs() < 1e-12);
         // 1100 and 1180 cycles.

@@ -62,21 +62,25 @@ pub struct Calls {
 /// Instructions of a guest that runs for minutes: no file's numbers overflow their sums.
 const MOST: u64 = 1 << 36;
 
+/// Calls within each other: the plugin keeps 256 of a thread, and each node is below its way into the kernel.
+const DEEPEST: usize = 300;
+
 /// The streams of a boot.
 ///
 /// # Errors
 /// The text is not what the plugin writes, or it lost track.
 pub fn parse(text: &str) -> Result<Vec<Calls>, String> {
-    let (mut streams, mut open) = (Vec::new(), Calls::default());
+    let (mut streams, mut open, mut depths) = (Vec::new(), Calls::default(), Vec::new());
     for (number, line) in text.lines().enumerate() {
         if line == "end" {
             streams.push(std::mem::take(&mut open));
+            depths.clear();
             continue;
         }
         if line.strip_prefix("lost\t").is_some_and(|lost| lost != "0") {
             return Err("the plugin lost track: calls deeper than 256, or more than 1024 ways into the kernel open at once".to_owned());
         }
-        open.add(line).ok_or_else(|| format!("line {} of the counts is garbage", number + 1))?;
+        open.add(line, &mut depths).ok_or_else(|| format!("line {} of the counts is garbage", number + 1))?;
     }
     match open == Calls::default() {
         true => Ok(streams),
@@ -85,24 +89,26 @@ pub fn parse(text: &str) -> Result<Vec<Calls>, String> {
 }
 
 impl Calls {
-    /// A line: its kind, then its fields.
-    fn add(&mut self, line: &str) -> Option<()> {
+    /// A line: its kind, then its fields; how deep each node stands is kept beside.
+    fn add(&mut self, line: &str, depths: &mut Vec<usize>) -> Option<()> {
         let mut fields = line.split('\t');
         let kind = fields.next()?;
         let count = |field: &str| field.parse::<u64>().ok().filter(|count| *count <= MOST);
         let name = |field: &str| (!field.is_empty()).then(|| field.to_owned());
         let numbers = |fields: std::str::Split<'_, char>| fields.map(count).collect::<Option<Vec<u64>>>();
         match kind {
-            "windows" => self.windows = numbers(fields)?,
+            "windows" if self.windows.is_empty() => self.windows = numbers(fields)?,
             "node" => {
                 let (number, parent): (usize, usize) =
                     (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
                 let name = name(fields.next()?)?;
                 let [own, calls, instructions, data] = numbers(fields)?[..] else { return None };
+                let depth = depths.get(parent).map_or(0, |depth| depth + 1);
                 // A caller before its callees: who goes through them once is done.
-                if number != self.nodes.len() || parent >= number.max(1) {
+                if number != self.nodes.len() || parent >= number.max(1) || depth > DEEPEST {
                     return None;
                 }
+                depths.push(depth);
                 self.nodes.push(Node { name, parent, own, calls, misses: [instructions, data] });
             }
             "entry" => {
@@ -127,11 +133,12 @@ impl Calls {
                 *self.unfinished.entry(name).or_default() += instructions;
             }
             "lost" => {}
-            "caches" => self.refills = Some(BTreeMap::new()),
+            "caches" if self.refills.is_none() => self.refills = Some(BTreeMap::new()),
             "refill" => {
                 let name = name(fields.next()?)?;
                 let [instructions, data] = numbers(fields)?[..] else { return None };
-                self.refills.as_mut()?.insert(name, [instructions, data]);
+                let earlier = self.refills.as_mut()?.insert(name, [instructions, data]);
+                return earlier.is_none().then_some(());
             }
             _ => return None,
         }
@@ -221,6 +228,15 @@ mod tests {
         assert!(parse(&TEXT.replace("end\n", "")).unwrap_err().contains("in the middle"));
         assert!(parse(&TEXT.replace("lost\t0", "lost\t1")).unwrap_err().contains("lost track"));
         assert!(parse(&TEXT.replace("node\t3\t2", "node\t3\t3")).is_err());
+        let deep = |line: String| parse(&format!("{line}end\n")).is_ok();
+        let chain = |depth: usize| {
+            (0..=depth)
+                .map(|at| format!("node\t{at}\t{}\tf\t1\t1\t0\t0\n", at.max(1) - 1))
+                .collect::<String>()
+        };
+        assert!(deep(chain(300)) && !deep(chain(301)), "as deep as the plugin goes");
+        assert!(parse(&TEXT.replace("lost", "windows\t1\nlost")).is_err());
+        assert!(parse(&TEXT.replace("end", "refill\tentry\t5\t6\nend")).is_err());
         assert!(parse(&TEXT.replace("program\t30", "program\t18446744073709551615")).is_err());
         assert!(parse(&TEXT.replace("\tcopy=10", "\t=10")).is_err());
         assert_eq!(parse("").unwrap(), []);

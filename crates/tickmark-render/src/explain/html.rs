@@ -17,7 +17,7 @@ fn flame((kernel, of): Explained<'_>, before: Option<Explained<'_>>) -> Flame {
     let against = before.map_or_else(String::new, |(other, _)| format!(", against {other}"));
     Flame {
         title: format!("{} on {kernel}, instructions by function{against}", of.metric),
-        unit: "instructions".to_owned(),
+        unit: format!("instructions of {} operations", of.operations),
         stacks: stacks(of),
         before: before.map_or_else(Vec::new, |(_, before)| stacks(before)),
     }

@@ -26,6 +26,8 @@ const TOP: f64 = 34.0;
 const SIDE: f64 = 8.0;
 /// Characters that a name needs before it is written.
 const SHORTEST: f64 = 4.0;
+/// A share of everything that is no difference.
+const NOTHING: f64 = 1e-4;
 /// What has more of its own than before, and what has fewer.
 const MORE: &str = "#d55e00";
 const FEWER: &str = "#0072b2";
@@ -38,6 +40,8 @@ struct Frame {
     sum: f64,
     own: f64,
     own_before: f64,
+    /// Of the whole: what was before on paths that are no longer there.
+    gone: f64,
     above: BTreeMap<String, Frame>,
 }
 
@@ -60,10 +64,11 @@ impl Flame {
             at.own += own;
         }
         for (stack, own) in &self.before {
-            // What is no longer there has no place.
             let last = stack.iter().try_fold(&mut all, |at, name| at.above.get_mut(name));
-            if let Some(frame) = last {
-                frame.own_before += own;
+            match last {
+                Some(frame) => frame.own_before += own,
+                // It has no place.
+                None => all.gone += own,
             }
         }
         all
@@ -88,8 +93,15 @@ impl Flame {
         if all.sum <= 0.0 {
             return String::new();
         }
-        let bottom = TOP + EACH * all.depth() as f64;
+        let bottom = TOP + EACH * all.depth() as f64 + if self.before.is_empty() { 0.0 } else { EACH };
         let mut svg = Svg::new(&self.title, bottom + 8.0);
+        if !self.before.is_empty() {
+            let legend = format!(
+                "By path of calls: more of its own than before, or fewer; paths that are gone had {:.1} % of this",
+                all.gone / all.sum * 100.0
+            );
+            svg.words(SIDE, TOP, "start", &legend);
+        }
         let scale = (WIDTH - 2.0 * SIDE) / all.sum;
         self.row(&mut svg, &all, (SIDE, bottom - EACH), scale, all.sum);
         svg.end()
@@ -103,6 +115,7 @@ impl Flame {
                     format!("{name}: {:.0} {}, {:.2} %", frame.sum, self.unit, frame.sum / whole * 100.0);
                 let (colour, opacity) = match frame.own - frame.own_before {
                     _ if self.before.is_empty() => (colour(name), 0.55),
+                    more if more.abs() < whole * NOTHING => ("currentColor", 0.08),
                     more => {
                         let _ = write!(words, ", {more:+.1} of its own");
                         // A twentieth of everything has all of its colour.
@@ -183,5 +196,6 @@ mod tests {
             line.split("fill=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
         };
         assert_eq!([fill("entry"), fill("read"), fill("user")], [FEWER, MORE, MORE].map(str::to_owned));
+        assert!(svg.contains("gone had 5.0 % of this"), "{svg}");
     }
 }

@@ -141,7 +141,8 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     let graded = page_of(&bench.run(&[&gated[..], &["here", "--grade", "again"]].concat()).stdout);
     let predictions = graded["predictions"].as_array().unwrap();
     let signal = predictions.iter().find(|one| one["metric"] == "syscall.signal.handle").unwrap();
-    assert!(signal["held"].is_boolean() && signal["kind"] == "System calls", "{signal}");
+    // 66 instructions may be less than the noise of this machine; they cannot be said to be there.
+    assert!(signal["measured"].is_f64() && signal["kind"] == "System calls", "{signal}");
     let [least, most] = ["least", "most"].map(|field| signal[field].as_f64().unwrap());
     assert!(0.0 < least && least < most && signal["noise"].as_f64().unwrap() > 0.0, "{signal}");
     refused(&bench.run(&[&gated[..], &["last"]].concat()), 2, &["a recording of a real machine"]);
@@ -162,7 +163,7 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     );
     let larger = "x86_64:hz=100:lockdep=on:source=6.12";
     let grown = bench.run(&["lab", "boot", "--kernel", larger, "syscall.null", "--max", "syscall.null=1000"]);
-    let says = ["instructions more on", "than on the kernel of recording", "difference"];
+    let says = ["instructions more on", "than on x86_64:hz=1000 (recording", "difference"];
     assert!(
         grown.status.code() == Some(3) && says.iter().all(|part| out(&grown).contains(part)),
         "{}{}",

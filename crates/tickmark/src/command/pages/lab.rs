@@ -68,11 +68,12 @@ json_object! {
         most: f64 = change.prediction.nanos[2],
         /// The kind of path whose prices these are, else null.
         kind: Option<String> = change.prediction.kind.clone(),
-        /// By how much the path takes longer in the recording of `--grade`.
+        /// By how much the path takes longer in the recording of `--grade`, at the pace of the machine of `--price`.
         measured: Option<f64> = change.grade.map(|grade| grade.measured),
         /// By how much it may differ anyway.
         noise: Option<f64> = change.grade.map(|grade| grade.noise),
-        held: Option<bool> = change.grade.map(|grade| grade.held),
+        /// True if it was in the predicted range, to within the noise; null where no change at all would be, too, or nothing graded.
+        held: Option<bool> = change.grade.and_then(|grade| grade.held),
     }
 
     /// What an instruction of these paths takes on a real machine, in ns.

@@ -1,15 +1,18 @@
 //! Operations that were explained: what is kept of them with their recordings, and how it is shown.
 
 use crate::error::Error;
+use std::collections::BTreeMap;
 use tickmark_analysis::explain::{CacheEffect, Explanation, explain};
 use tickmark_analysis::paper::LmbenchColumn;
 use tickmark_drive::target::explained_counts;
-use tickmark_render::explain::{Explained, compared, text};
+use tickmark_render::explain::{DocumentChange, Explained, compared, text};
 use tickmark_render::json::ExplainPage;
-use tickmark_store::{Recording, Store};
+use tickmark_store::{Entry, Recording, Store};
 
 /// How the recordings are called whose boot was explained; then the experiment, its machine and the setting.
 const NAMED: &str = "lab explain ";
+/// Earlier boots of a guest that are looked at.
+const LOOKED_AT: usize = 64;
 
 /// The name of a recording whose boot is explained.
 pub(in crate::command) fn recording_name(of: &str) -> String {
@@ -43,12 +46,37 @@ pub(super) fn kept(store: &Store, recording: &Recording) -> Result<Option<Explan
     let id = recording.meta.id.short();
     explain(recording, &counts)
         .map(Some)
-        .map_err(|why| Error::Refused(format!("{id}: what its boot executed is not known: {why}")))
+        .map_err(|why| Error::Refused(format!("{id}: what was counted in its boot cannot be used: {why}")))
+}
+
+/// The kernel of a guest, as it was named.
+pub(super) fn kernel_of(recording: &Recording) -> String {
+    fact(recording, "guest.kernel").unwrap_or_else(|| recording.meta.name.clone())
+}
+
+fn fact(recording: &Recording, name: &str) -> Option<String> {
+    recording.environment()?.get(name).map(str::to_owned)
+}
+
+/// What makes a guest, and who measures in it.
+pub(super) fn guest_facts(recording: &Recording) -> BTreeMap<String, String> {
+    let facts = recording.environment().into_iter().flat_map(tickmark_wire::Environment::iter);
+    let own = facts.filter(|(name, _)| name.starts_with("guest.") && *name != "guest.repeated");
+    let agent = recording.sessions.first().map(|hello| ("agent".to_owned(), hello.agent.clone()));
+    own.map(|(name, fact)| (name.to_owned(), fact.value.clone().unwrap_or_default())).chain(agent).collect()
+}
+
+/// Recordings of a name, the newest first.
+pub(super) fn newest(entries: &[Entry], name: &str) -> Vec<Entry> {
+    let mut all: Vec<Entry> = entries.iter().filter(|entry| entry.name == name).cloned().collect();
+    all.sort_by_key(|entry| std::cmp::Reverse(entry.created));
+    all.truncate(LOOKED_AT);
+    all
 }
 
 impl ExplainedSettings {
-    /// Of recordings that were explained themselves, or are the settings of an experiment that explains: the last of each operation from
-    /// before they were measured. What is damaged is said in its place.
+    /// Of recordings that were explained themselves, or are the settings of an experiment that explains: the last of each operation in a
+    /// guest with the same facts. What is damaged is said in its place.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -57,22 +85,30 @@ impl ExplainedSettings {
         recordings: &[Recording],
     ) -> Result<Vec<Self>, Error> {
         let mut all: Vec<Self> = Vec::new();
+        let entries = store.list()?;
         for recording in recordings {
             let Some(arm) = recording.meta.arm.as_ref().filter(|arm| !arm.pilot) else {
-                let name = &recording.meta.name;
-                add(&mut all, kept(store, recording), name.strip_prefix(NAMED).unwrap_or(name), recording);
+                let label = format!("{}, recording {}", kernel_of(recording), recording.meta.id.short());
+                if let Err(why) = add(&mut all, store, &label, recording) {
+                    all.push(Self { all: Vec::new(), failed: vec![why.to_string()] });
+                }
                 continue;
             };
             let guest = format!("{}, {}", arm.knob, arm.setting);
-            let mut entries = store.list()?;
-            entries.retain(|entry| {
-                entry.name == recording_name(&guest) && entry.created <= recording.meta.created
-            });
-            entries.sort_by_key(|entry| entry.created);
             let label = guest.split_once(", ").map_or(guest.as_str(), |(_, label)| label);
-            for entry in entries {
+            let facts = guest_facts(recording);
+            let (mut failed, mut found) = (Vec::new(), false);
+            for entry in newest(&entries, &recording_name(&guest)) {
                 let one = store.read(&entry.id)?;
-                add(&mut all, kept(store, &one), label, &one);
+                if guest_facts(&one) == facts {
+                    match add(&mut all, store, label, &one) {
+                        Ok(is_known) => found |= is_known,
+                        Err(why) => failed.push(why.to_string()),
+                    }
+                }
+            }
+            if !found && !failed.is_empty() {
+                all.push(Self { all: Vec::new(), failed });
             }
         }
         Ok(all)
@@ -99,53 +135,68 @@ impl ExplainedSettings {
         let recordings: Vec<String> = self.all.iter().map(|one| one.recording.clone()).collect();
         ExplainPage::new(&self.explained(), &recordings)
     }
+
+    fn labelled(&self, label: &str) -> Option<&Explanation> {
+        self.all.iter().find(|one| one.label == label).map(|one| &one.explanation)
+    }
 }
 
-/// Adds what is known of a recording's boot, if anything, to the same operation of others.
+/// Adds what is known of a recording's boot to the same operation of others on its processor, where that setting is not known yet; true if
+/// anything is.
 fn add(
     all: &mut Vec<ExplainedSettings>,
-    explained: Result<Option<Explanation>, Error>,
+    store: &Store,
     label: &str,
     recording: &Recording,
-) {
-    let explanation = match explained {
-        Ok(Some(explanation)) => explanation,
-        Ok(None) => return,
-        Err(why) => {
-            all.push(ExplainedSettings { all: Vec::new(), failed: vec![why.to_string()] });
-            return;
-        }
+) -> Result<bool, Error> {
+    let Some(explanation) = kept(store, recording)? else { return Ok(false) };
+    let (metric, machine) = (explanation.metric.clone(), fact(recording, "guest.machine"));
+    let setting = || ExplainedSetting {
+        label: label.to_owned(),
+        explanation,
+        recording: recording.meta.id.to_string(),
     };
-    let metric = explanation.metric.clone();
-    let setting =
-        ExplainedSetting { label: label.to_owned(), explanation, recording: recording.meta.id.to_string() };
-    let is_same = |of: &&mut ExplainedSettings| of.all.iter().any(|one| one.explanation.metric == metric);
-    match all.iter_mut().find(is_same) {
-        // The newest counts.
-        Some(of) => match of.all.iter_mut().find(|one| one.label == setting.label) {
-            Some(one) => *one = setting,
-            None => of.all.push(setting),
-        },
-        None => all.push(ExplainedSettings { all: vec![setting], failed: Vec::new() }),
+    for of in all.iter_mut() {
+        let Some(first) = of.all.first().filter(|first| first.explanation.metric == metric) else { continue };
+        let other = store.find(&first.recording)?;
+        if fact(&other, "guest.machine") != machine {
+            continue;
+        }
+        if of.labelled(label).is_none() {
+            of.all.push(setting());
+        }
+        return Ok(true);
     }
+    all.push(ExplainedSettings { all: vec![setting()], failed: Vec::new() });
+    Ok(true)
 }
 
 /// What simulated caches add to each other setting's effect against the first, beside the document's changes; nothing where none were simulated.
 pub(in crate::command) fn cache_text(all: &[ExplainedSettings], columns: &[LmbenchColumn]) -> String {
-    let document = |metric: &str| {
-        let column = columns.iter().find(|column| column.metric == metric)?;
-        Some(column.document / 100.0)
-    };
-    let settings = all.iter().map(|of| of.all.len()).max().unwrap_or(0);
-    let mut out = String::new();
-    for number in 1..settings {
-        let pairs = || all.iter().filter_map(|of| of.all.first().zip(of.all.get(number)));
-        let Some((first, other)) = pairs().next() else { continue };
-        let effects =
-            pairs().filter_map(|(first, other)| CacheEffect::new(&first.explanation, &other.explanation));
-        let effects: Vec<_> = effects.map(|effect| (effect.clone(), document(&effect.metric))).collect();
-        let title = format!("\nWhat caches add, {} against {} (simulated):", other.label, first.label);
-        out += &tickmark_render::explain::cache_effects(&title, &effects);
+    let mut labels: Vec<&str> = Vec::new();
+    for one in all.iter().flat_map(|of| &of.all) {
+        if !labels.contains(&one.label.as_str()) {
+            labels.push(&one.label);
+        }
     }
-    out
+    let [first, others @ ..] = &labels[..] else { return String::new() };
+    let texts = others.iter().map(|other| {
+        let effect = |of: &ExplainedSettings| CacheEffect::new(of.labelled(first)?, of.labelled(other)?);
+        let effects: Vec<_> = all
+            .iter()
+            .filter_map(effect)
+            .map(|effect| (effect.clone(), document_change(&effect, columns)))
+            .collect();
+        let title = format!("\nWhat caches add, {other} against {first} (simulated):");
+        tickmark_render::explain::cache_effects(&title, &effects)
+    });
+    texts.collect()
+}
+
+/// The document's change of an operation: of a cost that is nothing but this operation.
+fn document_change(effect: &CacheEffect, columns: &[LmbenchColumn]) -> Option<DocumentChange> {
+    let is_rate = effect.metric.starts_with("bandwidth.");
+    let column = columns.iter().find(|column| column.metric == effect.metric);
+    let column = column.filter(|_| effect.is_whole_figure && !is_rate)?;
+    Some(DocumentChange { change: column.document / 100.0, decided: column.decided })
 }

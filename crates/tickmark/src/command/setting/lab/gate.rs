@@ -12,6 +12,7 @@ use crate::selection;
 use price::PriceRequest;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use tickmark_analysis::report::{self, Unit};
 use tickmark_drive::lab::Bench;
 use tickmark_lab::Need;
 use tickmark_store::{Recording, Store, did_you_mean};
@@ -36,6 +37,8 @@ impl PathCost {
 
 /// The instructions of each path, where nothing interrupts it: those of its floor.
 pub(super) type Paths = BTreeMap<String, f64>;
+/// What kind of path each is.
+type Kinds = BTreeMap<String, String>;
 
 pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     // A name that is none is told before the minutes that a kernel may take.
@@ -48,7 +51,7 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     let [base, new] = guests;
     let guests = [base?, new?];
     same_architecture(guests.iter().map(|(guest, _)| guest))?;
-    let mut paths = Vec::new();
+    let (mut paths, mut kinds_of_paths) = (Vec::new(), Kinds::new());
     for (kernel, (guest, plan)) in names.into_iter().zip(guests) {
         let recording = run::guest_recording(
             store,
@@ -62,6 +65,7 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
             return Err(Error::Refused("interrupted".to_owned()));
         }
         paths.push((recording.meta.id.to_string(), instructions(&recording)?));
+        kinds_of_paths = kinds(&recording);
     }
     let [(base, before), (new, after)] = &paths[..] else { return Ok(Code::Failed) };
     if let Some((name, _)) = options.max.iter().find(|(name, _)| !after.contains_key(name)) {
@@ -89,7 +93,8 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     if all.is_empty() {
         return Err(Error::Unjudged("no path was counted in both kernels".to_owned()));
     }
-    let priced = price.map(|price| price.price(before, &all, options.margin)).transpose()?;
+    let priced =
+        price.map(|price| price.price((before, kinds_of_paths), &all, options.margin)).transpose()?;
     match options.output.format {
         Format::Json => {
             crate::command::print_page(&LabGatePage::new([base, new], &all, &without, priced.as_ref()))?;
@@ -122,8 +127,24 @@ fn boot(kernel: &str, options: &LabGate) -> LabBoot {
 pub(super) fn instructions(recording: &Recording) -> Result<Paths, Error> {
     let one = tickmark_analysis::instruction(recording)
         .ok_or_else(|| Error::Refused("the guest did not say how long an instruction takes".to_owned()))?;
-    let floors = price::floors(recording);
-    Ok(floors.into_iter().map(|(metric, (_, nanos))| (metric, nanos / one)).collect())
+    Ok(floors(recording, one))
+}
+
+/// Floors of a recording, in units of so many ns.
+fn floors(recording: &Recording, one: f64) -> Paths {
+    let groups = report::rows_of(recording, &|_| true);
+    let rows = groups.iter().flat_map(|(_, rows)| rows).filter(|row| row.unit == Unit::Nanoseconds);
+    let path = |row: &report::Row| {
+        let floor = row.value.filter(|_| row.mean.is_some() && row.no_floor().is_none())?;
+        Some((row.metric.clone(), floor.point / one))
+    };
+    rows.filter_map(path).collect()
+}
+
+/// The group of each path, as its kind.
+fn kinds(recording: &Recording) -> Kinds {
+    let metrics = recording.meta.plan.metrics.iter();
+    metrics.map(|metric| (metric.name.to_string(), metric.group.title().to_owned())).collect()
 }
 
 /// `without` are the paths that the first and the second kernel lack.

@@ -1,7 +1,7 @@
 //! `lab boot --max PROBE=INSTRUCTIONS`: a gate of one kernel, which names the functions that grew.
 
 use super::explain::{OfBoot, explained, guest_of_one};
-use super::explained::{kept, recording_name};
+use super::explained::{guest_facts, kept, kernel_of, newest, recording_name};
 use super::{gate, plain_boot};
 use crate::cli::{Format, LabBoot, Speed};
 use crate::error::{Code, Error};
@@ -9,7 +9,12 @@ use crate::selection;
 use tickmark_analysis::explain::Explanation;
 use tickmark_drive::lab::Bench;
 use tickmark_render::explain::{compared, text};
-use tickmark_store::{Recording, Store, did_you_mean};
+use tickmark_store::{Entry, Recording, Store, did_you_mean};
+
+/// Facts of a guest that are its kernel's.
+const OF_KERNEL: [&str; 2] = ["guest.kernel", "guest.image"];
+/// Instructions by which two counts are one.
+const SAME: f64 = 0.5;
 
 /// Refuses limits of what is not measured, before the minutes that a kernel may take, and of times that are no counts.
 pub(super) fn check(options: &LabBoot) -> Result<(), Error> {
@@ -49,65 +54,79 @@ pub(super) fn judge(
             code = Code::Differs.worse(code);
             anstream::eprintln!("tickmark: {metric} takes {count:.1} instructions, above --max {most}");
         }
-        match by_function(store, bench, options, (metric, *most, is_above)) {
+        match by_function(store, bench, (options, recording), (metric, *count, *most)) {
             Ok(functions) if options.output.format == Format::Text => crate::command::print(&functions)?,
             // The recording is one value.
             Ok(functions) => anstream::eprint!("{functions}"),
             Err(why) if bench.control.stopped() => return Err(why),
             // The verdict does not need it.
+            Err(_) if !is_above => {}
             Err(why) => anstream::eprintln!("tickmark: the functions of {metric} are not known: {why}"),
         }
     }
     Ok(code)
 }
 
-/// What grew since a kernel was within the limit, or what there is where none is known; nothing of what passes, which is explained once, so
-/// that what grows later is known.
+/// What grew since the last kernel that was within the limit, or what there is where none is known. Nothing is said of what passes: it is
+/// explained where its count is new, so that what grows later is known.
 fn by_function(
     store: &Store,
     bench: &mut Bench,
-    options: &LabBoot,
-    (metric, most, is_above): (&str, f64, bool),
+    (options, recording): (&LabBoot, &Recording),
+    (metric, count, most): (&str, f64, f64),
 ) -> Result<String, Error> {
+    let (name, kernel) = (format!("--max {metric}"), &options.kernel);
+    let passed = last_within(store, &name, recording, (metric, most))?;
+    let is_above = count > most;
+    if !is_above && passed.as_ref().is_some_and(|passed| (passed.count - count).abs() < SAME) {
+        return Ok(String::new());
+    }
     let boot = LabBoot {
         agent: options.agent,
         memory: options.memory,
         cpus: options.cpus,
+        speed: options.speed,
         write: options.write.clone(),
         module: options.module.clone(),
-        ..plain_boot(&options.kernel, vec![metric.to_owned()], &options.append)
+        limit: options.limit,
+        ..plain_boot(kernel, vec![metric.to_owned()], &options.append)
     };
     let guest = guest_of_one(bench, boot)?;
-    let name = format!("--max {metric}, {}", guest.0.machine);
-    let passed = last_within(store, &recording_name(&name), metric, most)?;
-    if !is_above && passed.is_some() {
-        return Ok(String::new());
-    }
-    let kernel = &options.kernel;
     let (_, now) = explained(store, bench, OfBoot { name: &name, kernel, metric }, guest, None)?;
     Ok(match passed {
         _ if !is_above => String::new(),
-        Some((before, passed)) => "\n".to_owned() + &compared([(&before, &passed), (kernel, &now)]),
-        None => "\n".to_owned() + &text((kernel, &now)),
+        Some(Passed { label, explanation, .. }) => {
+            format!("\n{}", compared([(&label, &explanation), (kernel, &now)]))
+        }
+        None => format!("\n{}", text((kernel, &now))),
     })
 }
 
-/// The last boot of this name whose path was within the limit.
+/// A kernel whose path was within its limit.
+struct Passed {
+    label: String,
+    count: f64,
+    explanation: Explanation,
+}
+
+/// The last one of this store in the same guest; earlier boots that cannot be used are none.
 fn last_within(
     store: &Store,
     name: &str,
-    metric: &str,
-    most: f64,
-) -> Result<Option<(String, Explanation)>, Error> {
-    let mut entries = store.list()?;
-    entries.retain(|entry| entry.name == name);
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.created));
-    for entry in entries {
-        let recording = store.read(&entry.id)?;
-        let is_within = gate::instructions(&recording)?.get(metric).is_some_and(|count| *count <= most);
-        if let (true, Some(explanation)) = (is_within, kept(store, &recording)?) {
-            return Ok(Some((format!("the kernel of recording {}", entry.id.short()), explanation)));
-        }
-    }
-    Ok(None)
+    recording: &Recording,
+    (metric, most): (&str, f64),
+) -> Result<Option<Passed>, Error> {
+    let facts = |recording: &Recording| {
+        let mut facts = guest_facts(recording);
+        OF_KERNEL.iter().for_each(|name| drop(facts.remove(*name)));
+        facts
+    };
+    let own = facts(recording);
+    let passed = |entry: &Entry| {
+        let before = store.read(&entry.id).ok().filter(|before| facts(before) == own)?;
+        let count = *gate::instructions(&before).ok()?.get(metric).filter(|count| **count <= most)?;
+        let label = format!("{} (recording {})", kernel_of(&before), before.meta.id.short());
+        Some(Passed { label, count, explanation: kept(store, &before).ok()?? })
+    };
+    Ok(newest(&store.list()?, &recording_name(name)).iter().find_map(passed))
 }
