@@ -1,7 +1,7 @@
 //! The same as a page: the answer, flame graphs, all functions and kinds.
 
 use super::tables::kinds;
-use super::{Explained, answer, compared_answer, compared_tables, tables};
+use super::{Explained, NOTHING, answer, compared_answer, compared_tables, tables};
 use crate::page::frame::{self, Section};
 use crate::plot::Flame;
 use maud::{PreEscaped, html};
@@ -12,7 +12,9 @@ fn flame((kernel, of): Explained<'_>, before: Option<Explained<'_>>) -> Flame {
     // Of as many operations of the other one.
     let stacks = |other: &Explanation| -> Vec<_> {
         let scale = of.operations as f64 / other.operations.max(1) as f64;
-        other.calls.stacks().into_iter().map(|(names, own)| (names, own as f64 * scale)).collect()
+        // Where nothing enters the kernel by itself, what interrupts it is shown alone.
+        let all = other.calls.stacks().into_iter().skip(usize::from(of.kernel < NOTHING));
+        all.map(|(names, own)| (names, own as f64 * scale)).collect()
     };
     let against = before.map_or_else(String::new, |(other, _)| format!(", against {other}"));
     Flame {

@@ -97,7 +97,7 @@ impl Flame {
         let mut svg = Svg::new(&self.title, bottom + 8.0);
         if !self.before.is_empty() {
             let legend = format!(
-                "By path of calls: more of its own than before, or fewer; paths that are gone had {:.1} % of this",
+                "By path of calls; orange: more of its own than before, blue: fewer. Paths that are gone had {:.1} % of this.",
                 all.gone / all.sum * 100.0
             );
             svg.words(SIDE, TOP, "start", &legend);

@@ -94,9 +94,12 @@ pub(in crate::command) fn carry_out(
             let settings = from.settings.iter();
             let places = settings.map(|setting| bench.place(machine, setting, shift, shown.limit));
             let boot = Boot::new(places.collect::<Result<_, _>>()?)?;
+            let known = again.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
+            let known = ExplainedSettings::from_store(store, &known)?;
             let experiment = experiment(from, machine, probes, name, boot, again);
             // First, so that what is compared are the last recordings; said behind them.
             let explained = match number {
+                _ if !known.is_empty() => known,
                 0 => {
                     explained(store, &mut bench, (from, machine, &experiment.knob_name), shift, shown.limit)?
                 }
