@@ -52,7 +52,7 @@ fn obey(words: &[String]) -> Result<(), String> {
     while let Some(order) = coordinator.text().ok().and_then(|line| Order::parse(&line)) {
         let times = order.times;
         let reply = match &order.ask {
-            Some(address) => ask(address, &token, times).map(Reply::Asked),
+            Some(address) => ask(address, &token, times).map(Reply::AskingSide),
             None => {
                 // It says nothing more until it has the reply: what can be read is its end.
                 answer(&server, times.all() + BEYOND, &|| !coordinator.is_silent()).map(Reply::Answered)

@@ -182,7 +182,7 @@ fn clock_step(recording: &Recording) -> f64 {
 const DRIFT: f64 = 40e-6;
 
 /// Instructions of functions together; none have no sign.
-fn own(functions: &[Function]) -> f64 {
+fn own_instructions(functions: &[Function]) -> f64 {
     functions.iter().fold(0.0, |sum, function| sum + function.own)
 }
 
@@ -206,7 +206,7 @@ fn of_calls(
         operations,
         program: program.map_or(0.0, |node| node.own as f64 / each),
         program_misses: program.map_or([0.0; 2], |node| node.misses.map(|misses| misses as f64 / each)),
-        kernel: own(&functions),
+        kernel: own_instructions(&functions),
         functions,
         interrupts,
         resumed,
@@ -278,7 +278,7 @@ fn interrupt(calls: &Calls, name: &str) -> Interrupt {
     Interrupt {
         name: name.to_owned(),
         count,
-        mean: own(&functions),
+        mean: own_instructions(&functions),
         functions,
         kinds,
         refills: refills.map(|lines| lines as f64 / each),

@@ -221,7 +221,7 @@ fn parse(text: &str, length: Length) -> Result<ExperimentFile, String> {
     if is_launched {
         launched(file).map(ExperimentFile::Launched)
     } else if file.machine.is_empty() {
-        here(file).map(|asked| ExperimentFile::Here(Box::new(asked)))
+        here(file).map(|requested| ExperimentFile::Here(Box::new(requested)))
     } else {
         booted(file).map(ExperimentFile::Booted)
     }

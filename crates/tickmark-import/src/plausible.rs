@@ -20,7 +20,7 @@ fn rank(what: &str) -> Option<f64> {
 }
 
 /// Name, value and step of a part of a distribution.
-type Part<'a> = (&'a str, f64, f64);
+type RankedPart<'a> = (&'a str, f64, f64);
 
 /// A system call that takes so many times the median of the simple ones is remarkable.
 const FAR: f64 = 100.0;
@@ -31,7 +31,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Adds a remark for each contradiction: a percentile below the minimum or above a higher one, a mean outside of minimum and maximum, one
 /// simple call far above its neighbours.
 pub(super) fn remark(found: &mut Imported) {
-    let mut distributions: BTreeMap<(String, u32), Vec<Part<'_>>> = BTreeMap::new();
+    let mut distributions: BTreeMap<(String, u32), Vec<RankedPart<'_>>> = BTreeMap::new();
     for (metric, series) in &found.series {
         // "x.latency.p95.cpu=1" is "x.latency" of "cpu=1".
         let parts: Vec<&str> = metric.split('.').collect();
@@ -48,7 +48,7 @@ pub(super) fn remark(found: &mut Imported) {
     }
     let mut remarks = Vec::new();
     for ((prefix, round), figures) in &distributions {
-        let mut ranked: Vec<(f64, &Part<'_>)> =
+        let mut ranked: Vec<(f64, &RankedPart<'_>)> =
             figures.iter().filter_map(|figure| Some((rank(figure.0)?, figure))).collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
         let run = if found.rounds > 1 { format!(" of run {round}") } else { String::new() };

@@ -24,17 +24,17 @@ pub(crate) fn summary(late: &LateWakes) -> String {
         Link::Switch => format!("{} {}", group.count, group_words(group)),
         _ => format!("{} by {}", group.count, group_words(group)),
     };
-    let mut told: Vec<String> = late.groups.iter().take(TOLD).map(one).collect();
+    let mut lines: Vec<String> = late.groups.iter().take(TOLD).map(one).collect();
     let others: usize = late.groups.iter().skip(TOLD).map(|group| group.count).sum();
-    told.extend((others > 0).then(|| format!("{others} for other reasons")));
+    lines.extend((others > 0).then(|| format!("{others} for other reasons")));
     let unknown = late.unknown.len();
-    told.extend((unknown > 0).then(|| format!("{unknown} more without a known chain")));
+    lines.extend((unknown > 0).then(|| format!("{unknown} more without a known chain")));
     let later = if length > 0.0 { format!(" later than {}", time(length)) } else { String::new() };
     format!(
         "Why late, by the kernel's events: of {}{later} ({} in all) {}.",
         wakes(known),
         late.wake_ups,
-        told.join("; ")
+        lines.join("; ")
     )
 }
 

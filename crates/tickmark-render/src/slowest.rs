@@ -37,10 +37,10 @@ pub(crate) fn block(out: &mut String, slowest: &Slowest) {
 fn summary(slowest: &Slowest) -> String {
     let requests = |number: usize| count(u32::try_from(number).unwrap_or(u32::MAX), "request");
     let one = |group: &SlowestGroup| format!("{} while {} had its CPU", group.count, words(group));
-    let mut told: Vec<String> = slowest.groups.iter().take(TOLD).map(one).collect();
+    let mut lines: Vec<String> = slowest.groups.iter().take(TOLD).map(one).collect();
     let others: usize = slowest.groups.iter().skip(TOLD).map(|group| group.count).sum();
-    told.extend((others > 0).then(|| format!("{others} for others")));
-    told.extend(
+    lines.extend((others > 0).then(|| format!("{others} for others")));
+    lines.extend(
         (slowest.unexplained > 0)
             .then(|| format!("{} for the server itself, its queue or its client", slowest.unexplained)),
     );
@@ -55,7 +55,7 @@ fn summary(slowest: &Slowest) -> String {
         requests(slowest.kept),
         time(slowest.above),
         slowest.requests,
-        told.join("; ")
+        lines.join("; ")
     )
 }
 

@@ -135,7 +135,7 @@ pub fn step(old: &[f64], new: &[f64]) -> Option<Step> {
 
 /// What was found in a series.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct SeriesChanges {
     /// Changes in their order.
     pub changes: Vec<Change>,
     /// How much a value resembles the one before: a correlation, 0 or above.
@@ -148,8 +148,8 @@ pub struct Found {
 
 /// What changed in a series; one without a change shows one with a chance of at most about `level`.
 #[must_use]
-pub fn find(values: &[f64], level: f64) -> Found {
-    let mut found = Found::default();
+pub fn find(values: &[f64], level: f64) -> SeriesChanges {
+    let mut found = SeriesChanges::default();
     let drawn_in = clipped(values);
     let all = candidate(&drawn_in).filter(|_| values.iter().all(|value| value.is_finite()));
     let Some((best, _)) = all.filter(|_| level >= LEAST_LEVEL) else { return found };
@@ -174,7 +174,7 @@ pub fn find(values: &[f64], level: f64) -> Found {
 }
 
 /// A place that is claimed.
-struct Place {
+struct ClaimedPlace {
     kind: Kind,
     at: usize,
     between: (usize, usize),
@@ -184,7 +184,7 @@ struct Place {
     ramp: Option<Ramp>,
 }
 
-impl Place {
+impl ClaimedPlace {
     /// The first value of the new level.
     fn end(&self) -> usize {
         match self.kind {
@@ -196,7 +196,7 @@ impl Place {
 
 /// Levels and slopes of a series.
 struct Levels {
-    places: Vec<Place>,
+    places: Vec<ClaimedPlace>,
     /// The values without slopes.
     flat: Vec<f64>,
     /// Their distances from their level.
@@ -213,7 +213,7 @@ impl Levels {
         search.levels(&mut flat, 0, level);
         let mut places = search.places;
         places.sort_by_key(|place| place.at);
-        let is_level = |place: &&Place| place.ramp.is_none();
+        let is_level = |place: &&ClaimedPlace| place.ramp.is_none();
         let mut ends: Vec<usize> = places.iter().filter(is_level).map(|place| place.at).collect();
         ends.extend([0, values.len()]);
         ends.sort_unstable();
@@ -227,7 +227,7 @@ impl Levels {
     }
 
     /// Where a new spread begins: a new level of the distances. Of two states a share that changes is none.
-    fn spread(&self, level: f64) -> Option<Place> {
+    fn spread(&self, level: f64) -> Option<ClaimedPlace> {
         let scale = vec![1.0; self.apart.len()];
         let mut search = Search { scale, random: StdRng::seed_from_u64(2), places: Vec::new() };
         let place = search.claim(&self.apart, 0, Kind::Spread, level)?;
@@ -249,7 +249,7 @@ impl Levels {
 struct Search {
     scale: Vec<f64>,
     random: StdRng,
-    places: Vec<Place>,
+    places: Vec<ClaimedPlace>,
 }
 
 impl Search {
@@ -270,7 +270,7 @@ impl Search {
         if let Some(ramp) = ramp {
             values.iter_mut().enumerate().for_each(|(at, value)| *value -= ramp.height * ramp.part(at));
             let kind = Kind::Drift { until: from + ramp.to };
-            self.places.push(Place { kind, at: from + ramp.from, ramp: Some(ramp), ..place });
+            self.places.push(ClaimedPlace { kind, at: from + ramp.from, ramp: Some(ramp), ..place });
             return self.levels(values, from, level / 2.0);
         }
         let (old, new) = values.split_at_mut(place.at - from);
@@ -281,7 +281,7 @@ impl Search {
     }
 
     /// The best place, if noise alone rarely shows one as clear.
-    fn claim(&mut self, values: &[f64], from: usize, kind: Kind, level: f64) -> Option<Place> {
+    fn claim(&mut self, values: &[f64], from: usize, kind: Kind, level: f64) -> Option<ClaimedPlace> {
         let values = clipped(values);
         let (best, left) = candidate(&values)?;
         self.judged(&values, best, &left, from, kind, level)
@@ -295,11 +295,11 @@ impl Search {
         from: usize,
         kind: Kind,
         level: f64,
-    ) -> Option<Place> {
+    ) -> Option<ClaimedPlace> {
         let p = chance(&best, left, &self.scale[from..from + values.len()], level, &mut self.random);
         let between = possible(values, &best);
         let (at, between) = (from + best.at, (from + between.0, from + between.1));
-        (p <= level).then_some(Place { kind, at, between, p, long_run: best.long_run, ramp: None })
+        (p <= level).then_some(ClaimedPlace { kind, at, between, p, long_run: best.long_run, ramp: None })
     }
 }
 
@@ -338,7 +338,7 @@ const NORMAL: f64 = 1.2533;
 impl Levels {
     /// The change at a place, beside the levels on both sides of it.
     fn described(&self, values: &[f64], number: usize) -> Change {
-        let Place { kind, at, between, p, long_run, ref ramp } = self.places[number];
+        let ClaimedPlace { kind, at, between, p, long_run, ref ramp } = self.places[number];
         if let Some(ramp) = ramp {
             let (before, after) = (ramp.before, ramp.before + ramp.height);
             let size = (ramp.height - LIMITS * ramp.error, ramp.height + LIMITS * ramp.error);
@@ -362,7 +362,7 @@ impl Levels {
     }
 
     /// A new spread, as standard deviations.
-    fn of_spread(&self, place: &Place) -> Change {
+    fn of_spread(&self, place: &ClaimedPlace) -> Change {
         let (old, new) = self.apart.split_at(place.at);
         let (before, after) = (NORMAL * mean(old), NORMAL * mean(new));
         let counts = 1.0 / new.len() as f64 + 1.0 / old.len() as f64;

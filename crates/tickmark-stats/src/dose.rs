@@ -99,8 +99,8 @@ fn charged(blocks: &[&Vec<Slice>]) -> Option<f64> {
     let mut doses: Vec<f64> = all().map(|slice| slice.nominal).collect();
     doses.sort_by(f64::total_cmp);
     doses.dedup();
-    let point = |asked: &f64| {
-        let own = || all().filter(|slice| slice.nominal == *asked);
+    let point = |requested: &f64| {
+        let own = || all().filter(|slice| slice.nominal == *requested);
         let sum = |of: fn(&Slice) -> f64| own().map(of).sum::<f64>();
         let (timed, reads) = (sum(|slice| slice.timed), sum(|slice| slice.reads));
         let longer = sum(|slice| slice.longer * slice.reads) / reads;

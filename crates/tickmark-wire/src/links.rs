@@ -112,7 +112,7 @@ impl Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// Of who asked.
-    Asked(Link),
+    AskingSide(Link),
     /// Of who answered.
     Answered(Side),
     /// It could not, and why.
@@ -124,7 +124,7 @@ impl Reply {
     #[must_use]
     pub fn line(&self) -> String {
         match self {
-            Self::Asked(link) => {
+            Self::AskingSide(link) => {
                 let mut numbers = vec![link.made as i64];
                 for flow in [link.there, link.back] {
                     numbers.extend([flow.bytes as i64, flow.time.get()]);
@@ -154,7 +154,7 @@ impl Reply {
                     Some(Flow { bytes: u64::try_from(bytes).ok()?, time: Nanos::new(time) })
                 };
                 let (side, trips) = rest.split_at(SIDE);
-                Some(Self::Asked(Link {
+                Some(Self::AskingSide(Link {
                     trips: trips.iter().map(|trip| u32::try_from(*trip).ok()).collect::<Option<_>>()?,
                     made: u64::try_from(*made).ok()?,
                     there: flow(*bytes, *time)?,
@@ -250,7 +250,7 @@ mod tests {
             trips in proptest::collection::vec(any::<u32>(), 1..300), made in 0u64..1 << 60,
             there in flow(), back in flow(), side in side(), why in "[^\n]{1,80}", trip in 0i64..60_000_000_000,
         ) {
-            for reply in [Reply::Asked(Link { trips, made, there, back, side }), Reply::Answered(side), Reply::Failed(why)] {
+            for reply in [Reply::AskingSide(Link { trips, made, there, back, side }), Reply::Answered(side), Reply::Failed(why)] {
                 prop_assert_eq!(Reply::parse(&reply.line()), Some(reply));
             }
             let times = Times { trips: Nanos::new(trip), stream: Nanos::ZERO };

@@ -40,17 +40,17 @@ fn handled() -> MutexGuard<'static, Vec<Control>> {
 }
 
 /// The display of running work.
-enum Shown {
+enum WorkDisplay {
     Blocks(Blocks),
     Steps(Steps),
 }
 
-fn show(shown: &mut Option<Shown>, event: &ProgressEvent<'_>) {
+fn show(shown: &mut Option<WorkDisplay>, event: &ProgressEvent<'_>) {
     let warn = |text: String| anstream::eprintln!("tickmark: {text}");
     match event {
         ProgressEvent::Block { what, block, of, setting } => {
-            let blocks = shown.get_or_insert_with(|| Shown::Blocks(Blocks::new(what, *of)));
-            if let Shown::Blocks(blocks) = blocks {
+            let blocks = shown.get_or_insert_with(|| WorkDisplay::Blocks(Blocks::new(what, *of)));
+            if let WorkDisplay::Blocks(blocks) = blocks {
                 blocks.at(*block, setting);
             }
         }
@@ -66,7 +66,7 @@ fn show(shown: &mut Option<Shown>, event: &ProgressEvent<'_>) {
                 }
                 tickmark_lab::Progress::Module(module) => format!("module {}", module.name()),
             };
-            if let Shown::Steps(steps) = shown.get_or_insert_with(|| Shown::Steps(Steps::new())) {
+            if let WorkDisplay::Steps(steps) = shown.get_or_insert_with(|| WorkDisplay::Steps(Steps::new())) {
                 steps.at(&text);
             }
         }
@@ -77,8 +77,8 @@ fn show(shown: &mut Option<Shown>, event: &ProgressEvent<'_>) {
             );
         }
         ProgressEvent::Over => match shown.take() {
-            Some(Shown::Blocks(blocks)) => blocks.finish(),
-            Some(Shown::Steps(steps)) => steps.finish(),
+            Some(WorkDisplay::Blocks(blocks)) => blocks.finish(),
+            Some(WorkDisplay::Steps(steps)) => steps.finish(),
             None => {}
         },
         ProgressEvent::NoKvm(why) => warn(format!("KVM cannot be used ({why}); using TCG")),

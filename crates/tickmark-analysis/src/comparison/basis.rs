@@ -47,7 +47,7 @@ pub enum Basis {
     /// Each run is an execution of its own, as those that other programs printed.
     Apart,
     /// Each run, because that was asked for.
-    Asked,
+    RequestedRuns,
     /// Too few replicates: one or two recordings a side, or more of them that were made one side after the other, each side
     /// one stretch of time. Earlier recordings of the machine may say how far they spread.
     Few {
@@ -109,7 +109,7 @@ impl Basis {
             return Self::Blocks { experiment, knob, looks: made, early, share: None };
         }
         if unit == Unit::Run {
-            return Self::Asked;
+            return Self::RequestedRuns;
         }
         let all = || [base, other].into_iter().flat_map(|side| &side.recordings);
         let (counts, order) = ([base.recordings.len(), other.recordings.len()], order(base, other));
@@ -133,7 +133,7 @@ impl Basis {
             Self::Blocks { .. } => "block",
             Self::Phases { .. } => "phase",
             Self::Recordings { .. } | Self::Few { .. } => "recording",
-            Self::Apart | Self::Asked => "run",
+            Self::Apart | Self::RequestedRuns => "run",
         }
     }
 

@@ -283,7 +283,7 @@ fn replicates(runs: &[Vec<Vec<(u32, f64)>>; 2], basis: &Basis, known: bool) -> R
                 a.iter().filter(|(block, _)| **block > 0).filter_map(both).unzip();
             (pairs.into_iter().unzip::<_, _, Vec<_>, Vec<_>>().into(), blocks)
         }
-        Basis::Apart | Basis::Asked => {
+        Basis::Apart | Basis::RequestedRuns => {
             apart(runs.each_ref().map(|side| side.iter().flatten().map(|(_, value)| *value).collect()))
         }
         Basis::Recordings { .. } => apart(runs.each_ref().map(each)),

@@ -57,9 +57,10 @@ impl Agreement {
         let more: Vec<i64> =
             calls.windows.iter().zip(&clock).map(|(counted, clock)| *counted as i64 - clock).collect();
         // What stands between marks and stamps is the same in each window: most often seen.
-        let mut seen: BTreeMap<i64, usize> = BTreeMap::new();
-        more.iter().for_each(|more| *seen.entry(*more).or_default() += 1);
-        let beside = seen.iter().max_by_key(|(_, count)| **count).map_or(0, |(more, _)| *more);
+        let mut counts_by_difference: BTreeMap<i64, usize> = BTreeMap::new();
+        more.iter().for_each(|more| *counts_by_difference.entry(*more).or_default() += 1);
+        let beside =
+            counts_by_difference.iter().max_by_key(|(_, count)| **count).map_or(0, |(more, _)| *more);
         let drift = (clock.iter().max().copied().unwrap_or(0) as f64 * drift).ceil() as i64;
         // Stamps are whole steps of the clock, and instructions may be longer: each end may be off by one.
         let off = 2 * (clock_step / one).ceil().max(1.0) as i64 + drift;

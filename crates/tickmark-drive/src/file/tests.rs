@@ -6,17 +6,17 @@ fn whole(text: &str) -> Result<ExperimentFile, String> {
 
 fn turned(text: &str) -> experiment::ExperimentRequest {
     match whole(text).unwrap() {
-        ExperimentFile::Here(asked) => *asked,
-        ExperimentFile::Booted(asked) => panic!("{} boots", asked.name),
-        ExperimentFile::Launched(asked) => panic!("{} launches", asked.name),
+        ExperimentFile::Here(requested) => *requested,
+        ExperimentFile::Booted(requested) => panic!("{} boots", requested.name),
+        ExperimentFile::Launched(requested) => panic!("{} launches", requested.name),
     }
 }
 
 fn matrix(text: &str) -> lab::MatrixRequest {
     match whole(text).unwrap() {
-        ExperimentFile::Booted(asked) => asked,
+        ExperimentFile::Booted(requested) => requested,
         ExperimentFile::Here(_) => panic!("it turns a knob"),
-        ExperimentFile::Launched(asked) => panic!("{} launches", asked.name),
+        ExperimentFile::Launched(requested) => panic!("{} launches", requested.name),
     }
 }
 
@@ -95,12 +95,12 @@ fn every_experiment_that_comes_with_it_is_one() {
     for (name, text) in SHIPPED {
         assert!(is_named(name) && read(Path::new(name)).is_ok());
         let named = match whole(text).unwrap() {
-            ExperimentFile::Booted(asked) => asked.name,
-            ExperimentFile::Launched(asked) => asked.name,
+            ExperimentFile::Booted(requested) => requested.name,
+            ExperimentFile::Launched(requested) => requested.name,
             // What turns a knob answers a document, too.
-            ExperimentFile::Here(asked) => {
-                assert!(asked.answers.is_some() && asked.report == [Report::Ministat], "{name}");
-                asked.name.unwrap()
+            ExperimentFile::Here(requested) => {
+                assert!(requested.answers.is_some() && requested.report == [Report::Ministat], "{name}");
+                requested.name.unwrap()
             }
         };
         assert_eq!(named, name);
@@ -145,8 +145,11 @@ fn a_short_form_has_what_it_says_and_the_rest_of_the_whole() {
 #[test]
 fn messages_are_launched_and_nothing_is_turned() {
     let text = "name = \"m\"\nreport = [\"messages\"]\nbudget = \"20s\"\nprobes = [\"comms:sizes=1\"]\n";
-    let ExperimentFile::Launched(asked) = whole(text).unwrap() else { panic!("it does not launch") };
-    assert_eq!((asked.launches, asked.budget, asked.probes.len()), (3, Nanos::from_millis(20_000), 1));
+    let ExperimentFile::Launched(requested) = whole(text).unwrap() else { panic!("it does not launch") };
+    assert_eq!(
+        (requested.launches, requested.budget, requested.probes.len()),
+        (3, Nanos::from_millis(20_000), 1)
+    );
     let wrong = |more: &str| whole(&format!("{more}\n{text}")).map(|_| ()).unwrap_err();
     assert!(wrong("slice = \"1ms\"").contains("nothing is turned"));
     let without = |line: &str| whole(&text.replace(line, "")).map(|_| ()).unwrap_err();

@@ -277,7 +277,7 @@ fn together(
         let mut measured = between(&members[asks].0, &members[answers].0);
         if begun {
             match (hear(members, asks), hear(members, answers)) {
-                (Ok(Reply::Asked(link)), Ok(Reply::Answered(side))) => measured.saw(&link, &side),
+                (Ok(Reply::AskingSide(link)), Ok(Reply::Answered(side))) => measured.saw(&link, &side),
                 // That one is gone says most; who answered may only know that nobody came.
                 (Err(why), _) | (_, Err(why)) | (Ok(Reply::Failed(why)), _) | (_, Ok(Reply::Failed(why))) => {
                     measured.failed(&why);

@@ -70,7 +70,7 @@ pub struct Bench {
 }
 
 /// A guest before its kernel is built.
-pub struct Wanted<'a> {
+pub struct GuestRequest<'a> {
     /// As it was typed: settings, or an image.
     pub kernel: String,
     /// Who measures; none takes what the architecture has.
@@ -101,7 +101,7 @@ pub struct Wanted<'a> {
     pub limit: Option<Duration>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> GuestRequest<'a> {
     /// The guest of a setting on a machine that counts instructions of 2^`shift` ns.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl Bench {
     ///
     /// # Errors
     /// Why it could not.
-    pub fn check(&mut self, wanted: &Wanted<'_>) -> Result<(), Error> {
+    pub fn check(&mut self, wanted: &GuestRequest<'_>) -> Result<(), Error> {
         let look = GuestOutline::at(wanted)?;
         tickmark_lab::require_qemu(look.arch)?;
         files(wanted.files, look.arch, &self.control)?;
@@ -197,7 +197,7 @@ impl Bench {
     ///
     /// # Errors
     /// It cannot be what is wanted, or its agent is not there.
-    pub fn guest(&mut self, wanted: Wanted<'_>) -> Result<Guest, Error> {
+    pub fn guest(&mut self, wanted: GuestRequest<'_>) -> Result<Guest, Error> {
         let GuestOutline { arch, kind, hz, accel, memory } = GuestOutline::at(&wanted)?;
         let built = self.built.get(&wanted.kernel).cloned();
         let image = built.as_ref().map_or_else(|| PathBuf::from(&wanted.kernel), |built| built.image.clone());
@@ -240,7 +240,7 @@ struct GuestOutline {
 }
 
 impl GuestOutline {
-    fn at(wanted: &Wanted<'_>) -> Result<Self, Error> {
+    fn at(wanted: &GuestRequest<'_>) -> Result<Self, Error> {
         let path = Path::new(&wanted.kernel);
         let (arch, hz) = if path.is_file() {
             (arch_of(path)?, wanted.hz)
@@ -373,7 +373,7 @@ impl Bench {
                 control: self.control.clone(),
             }));
         }
-        let guest = self.guest(Wanted::for_setting(machine, setting, shift, limit)?)?;
+        let guest = self.guest(GuestRequest::for_setting(machine, setting, shift, limit)?)?;
         Ok(BootTarget::Guest(Box::new(guest)))
     }
 }

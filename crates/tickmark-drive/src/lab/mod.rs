@@ -6,7 +6,7 @@ mod config_cost;
 mod exact_bisection;
 mod matrix;
 
-pub use bench::{Bench, Wanted, build, build_one, kernel_of};
+pub use bench::{Bench, GuestRequest, build, build_one, kernel_of};
 pub use config_cost::{SymbolChange, cost, costs, differing, next_place, with};
 pub use exact_bisection::{Measured, Next, next_step};
 pub use matrix::{MOST_CPUS, Machine, MatrixRequest, Report, SPEEDS, Setting, shift};

@@ -237,7 +237,7 @@ fn counted(counter: &OwnedFd) -> Option<u64> {
 fn command(request: &ExecutionRequest, words: &[String]) -> Result<Command, String> {
     let (program, arguments) = words.split_first().ok_or("a command is empty")?;
     // Looked for here, so that looking is no part of its time.
-    let mut command = Command::new(found(program, request).as_deref().unwrap_or(program.as_ref()));
+    let mut command = Command::new(find_program(program, request).as_deref().unwrap_or(program.as_ref()));
     command.arg0(program).args(arguments);
     for (name, value) in &request.environment {
         match value {
@@ -280,7 +280,7 @@ fn command(request: &ExecutionRequest, words: &[String]) -> Result<Command, Stri
 }
 
 /// The file of a program that is named without a folder, as execvp(3) finds it.
-fn found(program: &str, request: &ExecutionRequest) -> Option<PathBuf> {
+fn find_program(program: &str, request: &ExecutionRequest) -> Option<PathBuf> {
     let own = request.environment.get("PATH").cloned().unwrap_or_else(|| std::env::var("PATH").ok());
     let executable = |file: &PathBuf| {
         file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)

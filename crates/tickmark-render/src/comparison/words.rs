@@ -41,7 +41,7 @@ pub(super) const fn replicates(basis: &Basis) -> &'static str {
         Basis::Phases { .. } => "phases",
         Basis::Few { imported: true, .. } => "files a side",
         Basis::Recordings { .. } | Basis::Few { .. } => "recordings a side",
-        Basis::Apart | Basis::Asked => "runs a side",
+        Basis::Apart | Basis::RequestedRuns => "runs a side",
     }
 }
 

@@ -1,7 +1,7 @@
 //! A document as a page that one would send to its author.
 
 use super::figures::{claim_figure, verdict};
-use super::{Form, PaperReport, Place, answer_lines};
+use super::{Form, FormPlace, PaperReport, answer_lines};
 use crate::page::frame::{self, Section};
 use maud::{Markup, PreEscaped, html};
 use tickmark_analysis::paper::{Agreement, AnsweredClaim};
@@ -24,7 +24,7 @@ pub fn html(report: &PaperReport<'_>) -> String {
     }));
     let forms = |is_detail: bool| {
         let own = report.forms.iter().enumerate();
-        let own = own.filter(move |(_, form)| (form.place == Place::Details) == is_detail);
+        let own = own.filter(move |(_, form)| (form.place == FormPlace::Details) == is_detail);
         own.map(|(number, form)| section(format!("form-{number}"), form.title.clone(), body(form)))
     };
     sections.extend(forms(false));
@@ -48,7 +48,7 @@ fn body(form: &Form) -> Markup {
         @for drawing in &form.drawings { figure { (PreEscaped(drawing.svg())) } }
     };
     html! {
-        @if form.place == Place::Details { details { summary { "Everything that was measured" } (inner) } } @else { (inner) }
+        @if form.place == FormPlace::Details { details { summary { "Everything that was measured" } (inner) } } @else { (inner) }
     }
 }
 

@@ -33,12 +33,12 @@ pub struct Form {
     /// Drawings below it.
     pub drawings: Vec<Drawing>,
     /// Where it stands.
-    pub place: Place,
+    pub place: FormPlace,
 }
 
 /// Where a form stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FormPlace {
     /// In the text and on the page.
     Shown,
     /// On the page only.

@@ -1,7 +1,7 @@
 //! A document as text for a person: five lines of answer, its claims, its tables, what cannot be had, details.
 
 use super::figures::{agreement, claim_figure, found_here, reasons, verdict};
-use super::{Form, PaperReport, Place, duration};
+use super::{Form, FormPlace, PaperReport, duration};
 use crate::grid::{definitions, wrapped, wrapped_table};
 use anstyle::Style;
 use std::fmt::Write;
@@ -42,7 +42,7 @@ pub fn text(report: &PaperReport<'_>) -> String {
         let text = one.text.trim_matches('\n');
         let _ = writeln!(out, "\n{HEADING}{whose}{}{HEADING:#}\n{text}", one.title);
     }
-    let shown = report.forms.iter().filter(|form| form.place == Place::Shown);
+    let shown = report.forms.iter().filter(|form| form.place == FormPlace::Shown);
     shown.for_each(|form| write_form(&mut out, form));
     if !paper.lacks.is_empty() {
         let _ = writeln!(out, "\n{HEADING}What cannot be had here{HEADING:#}");

@@ -3,7 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod text;
 
-pub use text::{Shown, changed, header, instrument, machine, render as text};
+pub use text::{ShownRows, changed, header, instrument, machine, render as text};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The report of a fixed recording, as text and as JSON.
 
-use super::{Shown, text};
+use super::{ShownRows, text};
 use crate::json::{Report, value as json};
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn of_format(version: &str) -> Recording {
 fn text_of_a_recording_of_format_1_1() {
     let recording = of_format("1.1");
     let model = report::build(&recording, &|_| true, false);
-    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, Shown::Rows)).to_string());
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, ShownRows::Rows)).to_string());
     let page = tickmark_analysis::lmbench::page(&[(&recording, &model)], &[], false);
     insta::assert_snapshot!(anstream::adapter::strip_str(&crate::lmbench::text(&page, "")).to_string());
 }
@@ -30,7 +30,7 @@ fn text_of_a_recording_of_format_1_1() {
 #[test]
 fn no_line_of_a_recording_is_wider_than_a_terminal() {
     for recording in [of_format("1.1"), of_format("1.4"), of_format("1.5"), fixture()] {
-        let page = text(&report::build(&recording, &|_| true, false), Shown::Rows);
+        let page = text(&report::build(&recording, &|_| true, false), ShownRows::Rows);
         let page = anstream::adapter::strip_str(&page).to_string();
         let wide: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
@@ -41,32 +41,32 @@ fn no_line_of_a_recording_is_wider_than_a_terminal() {
 #[test]
 fn text_of_a_recording_of_format_1_4() {
     let model = report::build(&of_format("1.4"), &|_| true, false);
-    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, Shown::Rows)).to_string());
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, ShownRows::Rows)).to_string());
 }
 
 /// Arguments, several metrics of a run, a histogram, windows.
 #[test]
 fn text_of_a_recording_of_format_1_5() {
     let model = report::build(&of_format("1.5"), &|_| true, false);
-    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, Shown::Rows)).to_string());
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, ShownRows::Rows)).to_string());
 }
 
 #[test]
 fn a_curve_in_detail() {
     let model = report::build(&of_format("1.1"), &|m| m.name.as_str() == "memory.latency.random", true);
-    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, Shown::Rows)).to_string());
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, ShownRows::Rows)).to_string());
 }
 
 #[test]
 fn text_of_a_recording() {
     let model = report::build(&fixture(), &|_| true, false);
-    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, Shown::Rows)).to_string());
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, ShownRows::Rows)).to_string());
 }
 
 #[test]
 fn text_of_one_metric_in_detail() {
     let model = report::build(&fixture(), &|m| m.name.as_str() == "timer.clock_nanosleep.late", true);
-    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, Shown::Rows)).to_string());
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text(&model, ShownRows::Rows)).to_string());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn text_and_json_agree() {
     let model = report::build(&fixture(), &|_| true, false);
     // Wrapped or not, the words are the same.
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown = words(&text(&model, Shown::Rows));
+    let shown = words(&text(&model, ShownRows::Rows));
     let value = json(&Report::new(&model));
     for finding in value["findings"].as_array().unwrap() {
         assert!(shown.contains(&words(finding["text"].as_str().unwrap())));
@@ -165,7 +165,7 @@ fn words_of_a_later_minor_version_are_kept_and_named() {
         assert_eq!((&row["status"], &row["value"]), (&"failed".into(), &serde_json::Value::Null), "{name}");
         assert!(row["notes"].to_string().contains(word), "{row}");
     }
-    let shown = text(&model, Shown::Rows);
+    let shown = text(&model, ShownRows::Rows);
     for word in ["quantum", "parsec", "golden_mean", "spectrum", "squared", "sundial"] {
         assert!(shown.contains(word), "{word} is shown\n{shown}");
     }

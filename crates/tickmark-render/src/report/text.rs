@@ -17,7 +17,7 @@ const MARK: Style = AnsiColor::Yellow.on_default();
 
 /// What is shown of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownRows {
     /// Of many rows those that stand for their groups.
     Headlines,
     /// All rows.
@@ -28,9 +28,9 @@ pub enum Shown {
 
 /// The whole model, with colours that the output stream strips where they are not wanted: of many rows the answer and the notes first.
 #[must_use]
-pub fn render(model: &Model, shown: Shown) -> String {
+pub fn render(model: &Model, shown: ShownRows) -> String {
     let has_answer = answer::is_given(model);
-    let is_short = has_answer && shown == Shown::Headlines;
+    let is_short = has_answer && shown == ShownRows::Headlines;
     let mut out = format!("{}\n", machine(&model.header));
     let instrument = instrument(&model.header);
     if has_answer {
@@ -51,7 +51,7 @@ pub fn render(model: &Model, shown: Shown) -> String {
         out.push('\n');
         out += &instrument;
     }
-    if shown == Shown::Environment {
+    if shown == ShownRows::Environment {
         let _ = writeln!(out, "\n{HEADING}Environment{HEADING:#}");
         for known in &model.environment {
             let (name, value, source) = fact(known);

@@ -14,7 +14,7 @@ const FOLDER: &str = "bisections";
 
 /// A line of what is kept: a figure of a commit.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct KeptFigure {
     pub(super) commit: String,
     pub(super) value: f64,
 }
@@ -23,7 +23,7 @@ pub(super) struct Kept {
 pub(super) struct Journal {
     pub(super) path: PathBuf,
     file: File,
-    pub(super) earlier: Vec<Kept>,
+    pub(super) earlier: Vec<KeptFigure>,
 }
 
 impl Journal {
@@ -47,7 +47,7 @@ impl Journal {
         Ok(Self { path, file, earlier })
     }
 
-    pub(super) fn add(&mut self, kept: &Kept) -> Result<(), Error> {
+    pub(super) fn add(&mut self, kept: &KeptFigure) -> Result<(), Error> {
         let line =
             serde_json::to_string(kept).map_err(|error| Error::file("write", &self.path)(error.into()))?;
         // Behind a line that was cut off.

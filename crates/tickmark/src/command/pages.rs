@@ -155,17 +155,17 @@ named! {
 }
 
 /// A page, the commands that print it, and how its schema is made.
-struct Known {
+struct PageEntry {
     name: &'static str,
     commands: &'static [&'static str],
     schema: fn() -> Schema,
 }
 
-const fn known<T: Page>(commands: &'static [&'static str]) -> Known {
-    Known { name: T::NAME, commands, schema: schema::<T> }
+const fn known<T: Page>(commands: &'static [&'static str]) -> PageEntry {
+    PageEntry { name: T::NAME, commands, schema: schema::<T> }
 }
 
-const ALL: [Known; 40] = [
+const ALL: [PageEntry; 40] = [
     known::<json::Report>(&["run", "show", "lab boot"]),
     known::<json::Tables>(&["show --lmbench", "compare --lmbench"]),
     known::<ListPage>(&["list"]),
@@ -221,7 +221,7 @@ pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
         return Ok(Code::Done);
     }
     let name = options.command.join(" ");
-    let is_it = |one: &&Known| one.name == name || one.commands.contains(&name.as_str());
+    let is_it = |one: &&PageEntry| one.name == name || one.commands.contains(&name.as_str());
     let Some(one) = ALL.iter().find(is_it) else {
         let names = ALL.iter().flat_map(|one| one.commands.iter().copied().chain([one.name]));
         let near = tickmark_store::did_you_mean(&name, names);

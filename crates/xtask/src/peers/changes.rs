@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result<()> {
             let cell = |r: &f64| {
                 let all: Vec<_> =
                     (0..SERIES).map(|seed| find(&noise(count, *r, seed + 1, shape), LEVEL)).collect();
-                let of = |is: &dyn Fn(&tickmark_stats::change::Found) -> bool| {
+                let of = |is: &dyn Fn(&tickmark_stats::change::SeriesChanges) -> bool| {
                     100.0 * all.iter().filter(|found| is(found)).count() as f64 / SERIES as f64
                 };
                 format!(

@@ -56,14 +56,14 @@ fn how_it_ends() {
 #[test]
 fn its_place_and_its_repetitions() {
     let environment = [("A_NAME".to_owned(), Some("value".to_owned())), ("HOME".to_owned(), None)];
-    let asked = ExecutionRequest {
+    let requested = ExecutionRequest {
         environment: environment.into(),
         directory: Some("/usr".into()),
         empty: vec!["true".to_owned()],
         repeats: 3,
         ..request(&["sh", "-c", "echo $A_NAME $HOME; pwd"])
     };
-    let all = run(&asked).unwrap();
+    let all = run(&requested).unwrap();
     assert_eq!((all.len(), all[2].output.as_deref()), (3, Some("value\n/usr\n")));
     assert!(all.iter().all(|one| one.start.is_some()));
 }
@@ -80,10 +80,10 @@ fn a_counter_counts_what_is_executed() {
         return;
     };
     assert!(counted(&faults).is_none(), "nothing was executed");
-    let (asked, (stop, _open)) = (request(&["true"]), rustix::pipe::pipe().unwrap());
-    let mut command = command(&asked, &asked.words).unwrap();
-    streams(&asked, &mut command).unwrap();
-    let usage = launch(command, &asked, stop.as_fd()).unwrap().usage;
+    let (requested, (stop, _open)) = (request(&["true"]), rustix::pipe::pipe().unwrap());
+    let mut command = command(&requested, &requested.words).unwrap();
+    streams(&requested, &mut command).unwrap();
+    let usage = launch(command, &requested, stop.as_fd()).unwrap().usage;
     let count = counted(&faults).unwrap() as i64;
     // Those before it is executed are of no program.
     assert!(count >= usage.ru_minflt / 3 && count <= usage.ru_minflt, "{count} of {}", usage.ru_minflt);

@@ -106,7 +106,7 @@ fn of_basis(basis: &Basis) -> Vec<String> {
              drift between them looks like a change"
                 .to_owned()
         }
-        Basis::Asked => {
+        Basis::RequestedRuns => {
             "--unit run: this is what the runs would say if both recordings were made under the same conditions".to_owned()
         }
         Basis::Few { imported: true, .. } => {

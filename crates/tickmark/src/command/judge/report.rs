@@ -1,6 +1,6 @@
 //! Recordings as a page, as drawings in files, or as drawings in the terminal.
 
-use crate::cli::Report as Told;
+use crate::cli::Report as ReportOptions;
 use crate::command::answers::{self, Answers};
 use crate::command::compare::{compared, parts, planned_primary};
 use crate::command::lab::explained::ExplainedSettings;
@@ -20,7 +20,7 @@ use tickmark_tables::destination::Destination;
 /// Columns where there is no terminal to ask.
 const WIDTH: u16 = 80;
 
-pub(in crate::command) fn run(store: &Store, options: &Told) -> Result<Code, Error> {
+pub(in crate::command) fn run(store: &Store, options: &ReportOptions) -> Result<Code, Error> {
     if let Some(folder) = &options.plots {
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
@@ -122,17 +122,17 @@ fn plots(folder: &Path, report: &Report<'_>) -> Result<(), Error> {
 
 /// Writes a page where `--output` says.
 pub(in crate::command) fn write(path: &Path, text: &str) -> Result<(), Error> {
-    Place::open("--output", path)?.write(text)
+    OutputFile::open("--output", path)?.write(text)
 }
 
 /// Where an option says that something is to be written: opened before the work that gives it.
-pub(in crate::command) struct Place<'a> {
+pub(in crate::command) struct OutputFile<'a> {
     option: &'static str,
     path: &'a Path,
     opened: (Destination, File),
 }
 
-impl<'a> Place<'a> {
+impl<'a> OutputFile<'a> {
     pub(in crate::command) fn open(option: &'static str, path: &'a Path) -> Result<Self, Error> {
         let opened = Destination::create(path);
         let opened =

@@ -4,7 +4,7 @@ use crate::cli::{Format, Show};
 use crate::error::{Code, Error};
 use crate::selection::of_row;
 use tickmark_analysis::report;
-use tickmark_render::report::Shown;
+use tickmark_render::report::ShownRows;
 use tickmark_store::Store;
 use tickmark_store::did_you_mean;
 use tickmark_wire::Metric;
@@ -36,7 +36,7 @@ pub(in crate::command) fn run(store: &Store, show: &Show) -> Result<Code, Error>
     match show.output.format {
         Format::Json => crate::command::print_page(&tickmark_render::json::Report::new(&model))?,
         Format::Text => {
-            let shown = if show.environment { Shown::Environment } else { Shown::Rows };
+            let shown = if show.environment { ShownRows::Environment } else { ShownRows::Rows };
             crate::command::print(&tickmark_render::report::text(&model, shown))?;
         }
     }

@@ -66,13 +66,13 @@ pub(in crate::command) fn run(store: &Store, options: &Comms) -> Result<Code, Er
 }
 
 /// How a recording is shown.
-struct Shown<'a> {
+struct LoadOutput<'a> {
     format: Format,
     output: ScenarioOutput,
     plots: Option<&'a Path>,
 }
 
-impl<'a> From<&'a Comms> for Shown<'a> {
+impl<'a> From<&'a Comms> for LoadOutput<'a> {
     fn from(options: &'a Comms) -> Self {
         Self { format: options.output.format, output: options.shown, plots: options.plots.as_deref() }
     }
@@ -224,7 +224,7 @@ fn sizes(options: &Comms, over: &str) -> Result<String, Error> {
 }
 
 /// Partly where not everything is in it that was to be, failed where nothing is.
-fn show(recording: &Recording, options: &Shown<'_>) -> Result<Code, Error> {
+fn show(recording: &Recording, options: &LoadOutput<'_>) -> Result<Code, Error> {
     let all = comms::summarize_comms(recording);
     if all.is_empty() {
         let id = &recording.meta.id;

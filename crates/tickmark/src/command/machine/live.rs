@@ -2,7 +2,7 @@
 
 mod screen;
 
-use crate::cli::{Format, Live as Asked};
+use crate::cli::{Format, Live as LiveOptions};
 use crate::error::{Code, Error};
 use crate::progress::control;
 use screen::{Screen, Wish};
@@ -17,7 +17,7 @@ use tickmark_render::json::{LiveLine, Versioned};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(in crate::command) fn run(options: &Asked) -> Result<Code, Error> {
+pub(in crate::command) fn run(options: &LiveOptions) -> Result<Code, Error> {
     let cpus: Vec<u32> = crate::command::cpus::resolve(&options.cpu)?.into_iter().flatten().collect();
     let refused =
         |error| Error::Usage(format!("--cpu: {error}; `tickmark live` watches CPUs that it may run on"));

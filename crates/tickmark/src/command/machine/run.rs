@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tickmark_analysis::report::{self, Model, Row, RowStatus};
 use tickmark_drive::target::Guest;
 use tickmark_drive::{Control, Target, ThisMachine, plan};
-use tickmark_render::report::Shown;
+use tickmark_render::report::ShownRows;
 use tickmark_store::{Id, Meta, Recording, Run as RecordedRun, Status, Store, Writer};
 use tickmark_wire::{Event, FORMAT, Plan, Priority};
 
@@ -79,7 +79,7 @@ fn keep(
     plan: &Plan,
     writer: Writer,
     is_new: bool,
-    text: Option<Shown>,
+    text: Option<ShownRows>,
 ) -> Result<(Code, Recording), Error> {
     let recording = measure_and_keep(store, target, plan, writer, is_new, Progress::new(plan))?;
     let model = report::build(&recording, &|_| true, false);
@@ -316,19 +316,19 @@ fn discard_empty(folder: &Path) {
 }
 
 /// Shows a recording as JSON, or so much of it as text.
-fn show(recording: &Recording, model: &Model, text: Option<Shown>, stopped: bool) -> Result<(), Error> {
+fn show(recording: &Recording, model: &Model, text: Option<ShownRows>, stopped: bool) -> Result<(), Error> {
     let Some(shown) = text else {
         return crate::command::print_page(&tickmark_render::json::Report::new(model));
     };
     // What was asked for by name is all shown.
-    let shown = if recording.meta.select.is_empty() { shown } else { Shown::Rows };
+    let shown = if recording.meta.select.is_empty() { shown } else { ShownRows::Rows };
     crate::command::print(&tickmark_render::report::text(model, shown))?;
     saved(recording, stopped, "show")
 }
 
 /// What is shown as text; none for JSON.
-fn shown(format: Format, all: bool) -> Option<Shown> {
-    (format == Format::Text).then_some(if all { Shown::Rows } else { Shown::Headlines })
+fn shown(format: Format, all: bool) -> Option<ShownRows> {
+    (format == Format::Text).then_some(if all { ShownRows::Rows } else { ShownRows::Headlines })
 }
 
 /// Says where a recording is, and by which command it is seen again.

@@ -2,7 +2,7 @@
 
 use crate::cli::{CompareFormat, Experiment, LabRun};
 use crate::command::lab::explained::ExplainedSettings;
-use crate::command::matrix::{self, Shown};
+use crate::command::matrix::{self, MatrixOutput};
 use crate::command::pages::LabRunPage;
 use crate::error::{Code, Error};
 use crate::selection;
@@ -115,7 +115,7 @@ fn carry_out(store: &Store, mut from: MatrixRequest, options: &LabRun) -> Result
         store,
         &from,
         resumed,
-        Shown { limit, file: Some(&options.file), format: options.format, fail_on: options.fail_on },
+        MatrixOutput { limit, file: Some(&options.file), format: options.format, fail_on: options.fail_on },
     )?;
     if options.format == CompareFormat::Json {
         crate::command::print_page(&LabRunPage::new(
@@ -172,7 +172,7 @@ pub(in crate::command) fn kernels(store: &Store, options: &Experiment, kernels: 
         store,
         &from,
         None,
-        Shown { limit: None, file: None, format: options.format, fail_on: options.fail_on },
+        MatrixOutput { limit: None, file: None, format: options.format, fail_on: options.fail_on },
     )?;
     if options.format == CompareFormat::Json {
         made.iter().try_for_each(|made| crate::command::print_page(&made.page()))?;

@@ -1,6 +1,6 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
-use crate::cli::{CompareFormat, Experiment as Asked};
+use crate::cli::{CompareFormat, Experiment as ExperimentOptions};
 use crate::command::arms::{failed, model, nothing};
 use crate::command::{boots, compare, launched, more, papers, pilot};
 use crate::error::{Code, Error};
@@ -26,7 +26,7 @@ const SLICE: Nanos = Nanos::from_millis(60);
 /// Time to start a run, s.
 const STARTS: f64 = 0.012;
 
-pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Error> {
+pub(in crate::command) fn run(store: &Store, options: &ExperimentOptions) -> Result<Code, Error> {
     if options.restore {
         return put_back(store);
     }
@@ -101,7 +101,7 @@ impl CarriedOut {
 /// Turns the knob in interleaved blocks and puts everything back; with a pilot before, where that is asked for.
 pub(in crate::command) fn carry_out(
     store: &Store,
-    options: &Asked,
+    options: &ExperimentOptions,
     from: experiment::ExperimentRequest,
     pilot: bool,
 ) -> Result<CarriedOut, Error> {
@@ -172,7 +172,7 @@ fn put_back(store: &Store) -> Result<Code, Error> {
 
 /// From the command line and a file to what is to be done; with the width and the margin.
 fn plan(
-    options: &Asked,
+    options: &ExperimentOptions,
     from: experiment::ExperimentRequest,
 ) -> Result<(Experiment, Option<f64>, f64), Error> {
     let mut outcomes = from.outcomes;

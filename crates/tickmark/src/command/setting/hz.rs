@@ -1,7 +1,7 @@
 //! `tickmark hz`: a command in guests that differ in HZ alone.
 
 use crate::cli::{CompareFormat, Format, Hz, Speed};
-use crate::command::matrix::{self, Shown};
+use crate::command::matrix::{self, MatrixOutput};
 use crate::error::{Code, Error};
 use std::fs::File;
 use std::io::Read;
@@ -16,7 +16,7 @@ pub(in crate::command) fn run(store: &Store, options: &Hz) -> Result<Code, Error
         Format::Text => CompareFormat::Text,
         Format::Json => CompareFormat::Json,
     };
-    let shown = Shown { limit: Some(options.limit.to_duration()), file: None, format, fail_on: None };
+    let shown = MatrixOutput { limit: Some(options.limit.to_duration()), file: None, format, fail_on: None };
     let (code, made) = matrix::carry_out(store, &from, None, shown)?;
     if format == CompareFormat::Json {
         made.iter()

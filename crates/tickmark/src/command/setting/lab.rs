@@ -17,7 +17,7 @@ use crate::selection;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::fmt::Write;
-use tickmark_drive::lab::{Bench, Wanted, build};
+use tickmark_drive::lab::{Bench, GuestRequest, build};
 use tickmark_drive::plan;
 use tickmark_drive::target::Guest;
 use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
@@ -33,13 +33,13 @@ pub(in crate::command) fn run(
 ) -> Result<Code, Error> {
     match lab {
         Lab::Doctor(options) => doctor(options.output.format),
-        Lab::Kernels(asked) => kernels(asked),
-        Lab::Boot(asked) => boot(&store()?, asked),
-        Lab::Gate(asked) => gate::run(&store()?, asked),
-        Lab::Explain(asked) => explain::run(&store()?, asked),
-        Lab::Bisect(asked) => bisect::run(&store()?, asked),
-        Lab::ConfigCost(asked) => config_cost::run(&store()?, asked),
-        Lab::Run(asked) => boots::lab_run(&store()?, asked),
+        Lab::Kernels(options) => kernels(options),
+        Lab::Boot(options) => boot(&store()?, options),
+        Lab::Gate(options) => gate::run(&store()?, options),
+        Lab::Explain(options) => explain::run(&store()?, options),
+        Lab::Bisect(options) => bisect::run(&store()?, options),
+        Lab::ConfigCost(options) => config_cost::run(&store()?, options),
+        Lab::Run(options) => boots::lab_run(&store()?, options),
     }
 }
 
@@ -187,7 +187,7 @@ fn guest_and_plan(bench: &mut Bench, options: &LabBoot) -> Result<(Guest, Plan),
         Speed::Host => Accel::Kvm,
         Speed::Mips(shift) => Accel::Icount { shift },
     };
-    let wanted = || Wanted {
+    let wanted = || GuestRequest {
         kernel: options.kernel.clone(),
         agent: options.agent.map(Into::into),
         memory: options.memory,

@@ -16,7 +16,7 @@ use tickmark_analysis::balance::Balanced;
 use tickmark_analysis::comparison;
 use tickmark_drive::experiment::{Experiment, Halt};
 use tickmark_drive::knob::Boot;
-use tickmark_drive::lab::{self, Bench, BootTarget, Machine, MatrixRequest, Report, Wanted, kernel_of};
+use tickmark_drive::lab::{self, Bench, BootTarget, GuestRequest, Machine, MatrixRequest, Report, kernel_of};
 use tickmark_drive::{Control, plan};
 use tickmark_lab::{Module, Need};
 use tickmark_render::json::{Balance, ComparisonPage};
@@ -26,7 +26,7 @@ use tickmark_wire::{Nanos, Offer, names};
 
 /// How it is carried out and shown, beside what the matrix says.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::command) struct Shown<'a> {
+pub(in crate::command) struct MatrixOutput<'a> {
     /// Of each boot, on the wall.
     pub(in crate::command) limit: Option<Duration>,
     /// Where the matrix stands, from which an interrupted one is resumed.
@@ -56,7 +56,7 @@ pub(in crate::command) fn carry_out(
     store: &Store,
     from: &MatrixRequest,
     mut resumed: Option<(String, Vec<Id>)>,
-    shown: Shown<'_>,
+    shown: MatrixOutput<'_>,
 ) -> Result<(Code, Vec<MachineOutcome>), Error> {
     let control = control();
     // Every name is looked at before the first minute is spent.
@@ -153,7 +153,7 @@ fn ready(from: &MatrixRequest, limit: Option<Duration>, control: &Control) -> Re
     let (mut kernels, mut need) = (Vec::new(), Need::Image);
     for machine in from.machines.iter().filter(|machine| machine.target.is_none()) {
         for setting in &from.settings {
-            let wanted = Wanted::for_setting(machine, setting, 0, limit);
+            let wanted = GuestRequest::for_setting(machine, setting, 0, limit);
             let modules = wanted.as_ref().is_ok_and(|wanted| wanted.modules.iter().any(Module::is_built));
             need = if modules { Need::Modules } else { need };
             wanted.and_then(|wanted| bench.check(&wanted)).map_err(|error| match error {
@@ -204,7 +204,7 @@ fn run_machine(
     machine: &Machine,
     (experiment, explained): (&Experiment, Vec<ExplainedSettings>),
     control: &Control,
-    shown: Shown<'_>,
+    shown: MatrixOutput<'_>,
 ) -> Result<MachineOutcome, Error> {
     let interrupted = |made: u32, kept: &str| {
         let resume = shown.file.map_or(String::new(), |file| {

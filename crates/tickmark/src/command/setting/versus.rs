@@ -7,7 +7,7 @@ mod subjects;
 mod typed;
 
 use crate::cli::versus::Vary;
-use crate::cli::{CompareFormat, FailOn, Versus as Asked};
+use crate::cli::{CompareFormat, FailOn, Versus as VersusOptions};
 use crate::command::compare::{self, compared};
 use crate::error::{Code, Error};
 use crate::progress;
@@ -26,7 +26,7 @@ use tickmark_render::versus as render;
 use tickmark_store::{COMMANDS, Id, Recording, Status, Store};
 use tickmark_wire::{Metric, Nanos, Settings};
 
-pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Error> {
+pub(in crate::command) fn run(store: &Store, options: &VersusOptions) -> Result<Code, Error> {
     check(options)?;
     let control = if options.is_shown() { progress::silent_control() } else { progress::control() };
     let turned = options.knob.as_ref().map(|text| knob::parse(text)).transpose()?;
@@ -74,7 +74,7 @@ pub(in crate::command) fn run(store: &Store, options: &Asked) -> Result<Code, Er
 }
 
 /// Refuses what cannot be meant, before anything is run.
-fn check(options: &Asked) -> Result<(), Error> {
+fn check(options: &VersusOptions) -> Result<(), Error> {
     let knob = options.knob.as_deref().map_or("", |knob| knob.split('=').next().unwrap_or_default());
     let wrong = [
         (knob == "cpu" && !options.cpu.is_empty(), "--cpu and --knob cpu contradict each other"),
@@ -110,7 +110,7 @@ fn check(options: &Asked) -> Result<(), Error> {
 }
 
 /// Refuses of a single command what is about two.
-fn check_count(options: &Asked, commands: usize) -> Result<(), Error> {
+fn check_count(options: &VersusOptions, commands: usize) -> Result<(), Error> {
     let wrong = [
         (options.fail_on.is_some(), "--fail-on compares two commands or more"),
         (
@@ -125,7 +125,7 @@ fn check_count(options: &Asked, commands: usize) -> Result<(), Error> {
 }
 
 /// The knob that turns nothing but the command; with `--vary link` each block builds anew.
-fn commands(options: &Asked, places: &[std::path::PathBuf], asking: &[Asking]) -> Turned {
+fn commands(options: &VersusOptions, places: &[std::path::PathBuf], asking: &[Asking]) -> Turned {
     let builds = |build: &String| places.iter().map(|folder| build_command(folder, build)).collect();
     let set =
         options.build.as_ref().filter(|_| options.vary.contains(&Vary::Link)).map(builds).unwrap_or_default();
@@ -136,7 +136,12 @@ fn commands(options: &Asked, places: &[std::path::PathBuf], asking: &[Asking]) -
     }
 }
 
-fn experiment(options: &Asked, turned: Turned, asking: &[Asking], primary: Vec<String>) -> Experiment {
+fn experiment(
+    options: &VersusOptions,
+    turned: Turned,
+    asking: &[Asking],
+    primary: Vec<String>,
+) -> Experiment {
     Experiment {
         name: options.name.clone().unwrap_or_else(|| "versus".to_owned()),
         knob_name: turned.name,
@@ -170,7 +175,7 @@ struct Measured {
 /// Tries each command, plans by how long it takes, and carries the blocks out.
 fn measure(
     store: &Store,
-    options: &Asked,
+    options: &VersusOptions,
     experiment: &mut Experiment,
     primary: &[String],
     control: &Control,
@@ -245,7 +250,7 @@ struct Tried {
 
 /// Runs each command before anything is measured, in turns.
 fn warm_up(
-    options: &Asked,
+    options: &VersusOptions,
     experiment: &Experiment,
     guard: &Guard<'_>,
     control: &Control,
@@ -297,7 +302,7 @@ fn versus(
     store: &Store,
     ids: &[Id],
     blocks: u32,
-    options: &Asked,
+    options: &VersusOptions,
     picks: RowSelection<'_>,
 ) -> Result<Versus, Error> {
     let read = |id: &Id| {
@@ -328,7 +333,7 @@ fn versus(
 }
 
 /// Shows it, and says how it ended.
-fn show(options: &Asked, versus: &Versus, measured: &Measured) -> Result<(), Error> {
+fn show(options: &VersusOptions, versus: &Versus, measured: &Measured) -> Result<(), Error> {
     let why = match measured.halt {
         Halt::Narrow => ", as it is decided",
         Halt::Budget => ", as the time is over",

@@ -17,13 +17,13 @@ use tickmark_wire::text::printable;
 
 /// A result, and the name that tells it from others of its file.
 struct FileResult {
-    part: Part,
+    part: ResultPart,
     recording: Recording,
 }
 
 /// What tells results of one file apart.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum ResultPart {
     /// The file has one: its own name is another one each time.
     Whole,
     /// A command, a suite, a host.
@@ -32,7 +32,7 @@ enum Part {
     Recording(String),
 }
 
-impl Part {
+impl ResultPart {
     fn is_history_of(&self, new: &Self) -> bool {
         match (self, new) {
             (Self::Recording(name), Self::Named(own)) => name == own,
@@ -62,7 +62,7 @@ pub(super) fn run(options: &Check, gathered: &mut Gathered) -> Result<Code, Erro
         return limits(&new, options, &mut gathered.suites);
     }
     let key = |result: &FileResult| (result.part.clone(), program_settings(&result.recording));
-    let groups: BTreeSet<(Part, String)> = new.iter().map(key).collect();
+    let groups: BTreeSet<(ResultPart, String)> = new.iter().map(key).collect();
     let metrics = new.iter().flat_map(|result| &result.recording.meta.plan.metrics);
     let only = Named::new("--only", &options.only, metrics);
     let figures = |recording: &Recording| gate::figures(recording, &|group, row| only.picks(group, row));
@@ -183,7 +183,10 @@ fn from_store(path: &Path) -> Result<Vec<FileResult>, Error> {
     let imported = entries.iter().filter(|entry| entry.imported && entry.complete).take(MOST_FILES);
     imported
         .map(|entry| {
-            Ok(FileResult { part: Part::Recording(entry.name.clone()), recording: store.read(&entry.id)? })
+            Ok(FileResult {
+                part: ResultPart::Recording(entry.name.clone()),
+                recording: store.read(&entry.id)?,
+            })
         })
         .collect()
 }
@@ -201,7 +204,7 @@ fn from_file(store: &Store, path: &Path, is_told: bool) -> Result<Vec<FileResult
     }
     let names = Imported::names(&found);
     let keep = |(one, own): (&Imported, &String)| {
-        let part = if one.is_named_by_file { Part::Whole } else { Part::Named(own.clone()) };
+        let part = if one.is_named_by_file { ResultPart::Whole } else { ResultPart::Named(own.clone()) };
         Ok(FileResult { part, recording: store.read(&import::write_recording(store, one, own)?)? })
     };
     found.iter().zip(&names).map(keep).collect()

@@ -1,7 +1,7 @@
 //! With which commit a figure changed: commits between two are measured until one of them has it, as often as the noise asks for.
 
 use crate::cli::{BisectArgs, Format};
-use crate::command::journal::{Journal, Kept};
+use crate::command::journal::{Journal, KeptFigure};
 use crate::error::{Code, Error};
 use crate::progress::{Steps, control};
 use tickmark_drive::bisect::{CommitCommand, Tree};
@@ -39,7 +39,7 @@ pub(super) fn run(
     let mut journal = Journal::open(store, &format!("{ends:?} {prepare:?} {command:?} {printed}"))?;
     let mut values = vec![Vec::new(); commits.len()];
     let mut failed = vec![None; commits.len()];
-    let mut take = |kept: &Kept, bisection: &mut Bisection| {
+    let mut take = |kept: &KeptFigure, bisection: &mut Bisection| {
         let at = commits.iter().position(|commit| commit.id == kept.commit);
         if let Some(at) = at.filter(|_| kept.value.is_finite()) {
             bisection.add(at, kept.value);
@@ -72,7 +72,7 @@ pub(super) fn run(
         ));
         match tree.measure(commit, &how, &control) {
             Ok(value) => {
-                let kept = Kept { commit: commit.id.clone(), value };
+                let kept = KeptFigure { commit: commit.id.clone(), value };
                 journal.add(&kept)?;
                 take(&kept, &mut bisection);
             }

@@ -3,7 +3,7 @@
 use super::explain::{OfBoot, explained, guest_of_one};
 use super::{guest_and_plan, operation_boot};
 use crate::cli::GuestArgs;
-use crate::command::journal::{Journal, Kept};
+use crate::command::journal::{Journal, KeptFigure};
 use crate::command::lab::gate;
 use crate::command::run;
 use crate::error::Error;
@@ -82,7 +82,7 @@ impl Exact<'_> {
         }
         Ok(match measured? {
             Ok(value) => {
-                journal.add(&Kept { commit: candidate.name.to_owned(), value })?;
+                journal.add(&KeptFigure { commit: candidate.name.to_owned(), value })?;
                 Measured::Value(value)
             }
             Err(why) => Measured::Failed(why),

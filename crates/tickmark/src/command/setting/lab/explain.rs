@@ -1,9 +1,9 @@
 //! Which functions of the kernel an operation's instructions are in.
 
-use super::explained::{ExplainedSetting, ExplainedSettings, kept, recording_name};
+use super::explained::{ExplainedSetting, ExplainedSettings, kept_explanation, recording_name};
 use super::{guest_and_plan, one_operation, operation_boot, plan_of, same_architecture};
 use crate::cli::{Format, LabBoot, LabExplain};
-use crate::command::report::Place;
+use crate::command::report::OutputFile;
 use crate::command::run;
 use crate::error::{Code, Error};
 use crate::progress::control;
@@ -33,8 +33,8 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
         ));
     }
     // And a file that cannot be written.
-    let stacks = options.stacks.as_ref().map(|path| Place::open("--stacks", path)).transpose()?;
-    let page = options.file.as_ref().map(|path| Place::open("--output", path)).transpose()?;
+    let stacks = options.stacks.as_ref().map(|path| OutputFile::open("--stacks", path)).transpose()?;
+    let page = options.file.as_ref().map(|path| OutputFile::open("--output", path)).transpose()?;
     let mut bench = Bench::new(control())?;
     let kernels: Vec<&String> = std::iter::once(&options.kernel).chain(&options.against).collect();
     bench.kernels(kernels.iter().copied(), Need::Image)?;
@@ -156,7 +156,7 @@ pub(super) fn explained(
     if bench.control.stopped() {
         return Err(Error::Refused("interrupted".to_owned()));
     }
-    let explanation = kept(store, &recording)?
+    let explanation = kept_explanation(store, &recording)?
         .ok_or_else(|| Error::Refused(format!("{kernel}: the plugin wrote nothing")))?;
     Ok((recording.meta.id.to_string(), explanation))
 }

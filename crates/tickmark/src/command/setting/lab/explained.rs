@@ -40,7 +40,7 @@ pub(in crate::command) struct ExplainedSettings {
 ///
 /// # Errors
 /// It cannot be read, or is not of this recording.
-pub(super) fn kept(store: &Store, recording: &Recording) -> Result<Option<Explanation>, Error> {
+pub(super) fn kept_explanation(store: &Store, recording: &Recording) -> Result<Option<Explanation>, Error> {
     let transcript = store.transcripts(&recording.meta.id).join("1");
     let Some(counts) = explained_counts(&transcript)? else { return Ok(None) };
     let id = recording.meta.id.short();
@@ -149,7 +149,7 @@ fn add(
     label: &str,
     recording: &Recording,
 ) -> Result<bool, Error> {
-    let Some(explanation) = kept(store, recording)? else { return Ok(false) };
+    let Some(explanation) = kept_explanation(store, recording)? else { return Ok(false) };
     let (metric, machine) = (explanation.metric.clone(), fact(recording, "guest.machine"));
     let setting = || ExplainedSetting {
         label: label.to_owned(),

@@ -1,7 +1,7 @@
 //! `lab boot --max PROBE=INSTRUCTIONS`: a gate of one kernel, which names the functions that grew.
 
 use super::explain::{OfBoot, explained, guest_of_one};
-use super::explained::{guest_facts, kept, kernel_of, newest, recording_name};
+use super::explained::{guest_facts, kept_explanation, kernel_of, newest, recording_name};
 use super::{gate, plain_boot};
 use crate::cli::{Format, LabBoot, Speed};
 use crate::error::{Code, Error};
@@ -95,7 +95,7 @@ fn by_function(
     let (_, now) = explained(store, bench, OfBoot { name: &name, kernel, metric }, guest, None)?;
     Ok(match passed {
         _ if !is_above => String::new(),
-        Some(Passed { label, explanation, .. }) => {
+        Some(PassedKernel { label, explanation, .. }) => {
             format!("\n{}", compared([(&label, &explanation), (kernel, &now)]))
         }
         None => format!("\n{}", text((kernel, &now))),
@@ -103,7 +103,7 @@ fn by_function(
 }
 
 /// A kernel whose path was within its limit.
-struct Passed {
+struct PassedKernel {
     label: String,
     count: f64,
     explanation: Explanation,
@@ -115,7 +115,7 @@ fn last_within(
     name: &str,
     recording: &Recording,
     (metric, most): (&str, f64),
-) -> Result<Option<Passed>, Error> {
+) -> Result<Option<PassedKernel>, Error> {
     let facts = |recording: &Recording| {
         let mut facts = guest_facts(recording);
         OF_KERNEL.iter().for_each(|name| drop(facts.remove(*name)));
@@ -126,7 +126,7 @@ fn last_within(
         let before = store.read(&entry.id).ok().filter(|before| facts(before) == own)?;
         let count = *gate::instructions(&before).ok()?.get(metric).filter(|count| **count <= most)?;
         let label = format!("{} (recording {})", kernel_of(&before), before.meta.id.short());
-        Some(Passed { label, count, explanation: kept(store, &before).ok()?? })
+        Some(PassedKernel { label, count, explanation: kept_explanation(store, &before).ok()?? })
     };
     Ok(newest(&store.list()?, &recording_name(name)).iter().find_map(passed))
 }

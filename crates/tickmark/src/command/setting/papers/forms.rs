@@ -9,7 +9,7 @@ use tickmark_analysis::{comms, dose, scenario};
 use tickmark_drive::file::{self, ExperimentFile, Length};
 use tickmark_drive::lab::Report;
 use tickmark_render::explain::flames;
-use tickmark_render::paper::{Form, Place};
+use tickmark_render::paper::{Form, FormPlace};
 use tickmark_render::plot::{Axis, Drawing, Plot};
 use tickmark_store::{Recording, Store};
 
@@ -29,14 +29,14 @@ pub(super) fn forms(store: &Store, paper: &Paper, groups: &[MeasuredGroup]) -> R
         let reports = reports(&group.experiment)?;
         let is_shown =
             paper.shown.is_empty() || group.machine.is_empty() || paper.shown.contains(&group.machine);
-        let place = if is_shown { Place::Shown } else { Place::Page };
+        let place = if is_shown { FormPlace::Shown } else { FormPlace::Page };
         let explained = ExplainedSettings::from_store(store, &group.recordings)?;
         let text = report_text(group, &reports, &explained)?;
         if reports.contains(&Report::Messages) {
             all.extend(messages(group));
         }
         if !text.trim().is_empty() {
-            let place = if reports.contains(&Report::Messages) { Place::Details } else { place };
+            let place = if reports.contains(&Report::Messages) { FormPlace::Details } else { place };
             all.push(Form { title: title(group), text, drawings: Vec::new(), place });
         }
         if reports.contains(&Report::Scenarios) {
@@ -46,7 +46,7 @@ pub(super) fn forms(store: &Store, paper: &Paper, groups: &[MeasuredGroup]) -> R
         if let Some(model) = &group.model {
             let text = tickmark_render::comparison::text(model);
             let title = format!("{}: all figures compared", title(group));
-            all.push(Form { title, text, drawings: Vec::new(), place: Place::Details });
+            all.push(Form { title, text, drawings: Vec::new(), place: FormPlace::Details });
         }
     }
     Ok(all)
@@ -60,7 +60,7 @@ fn by_function(group: &MeasuredGroup, of: &ExplainedSettings) -> Form {
         title: format!("{}: {metric} by kernel function", title(group)),
         text: of.text(),
         drawings: flames(&explained).into_iter().map(Drawing::Flame).collect(),
-        place: Place::Page,
+        place: FormPlace::Page,
     }
 }
 
@@ -96,7 +96,7 @@ fn messages(group: &MeasuredGroup) -> Option<Form> {
         title: format!("{}: its tables and figures", title(group)),
         text: tickmark_render::comms::document_tables(&all),
         drawings: tickmark_render::comms::document_figures(&all).into_iter().map(Drawing::Plot).collect(),
-        place: Place::Shown,
+        place: FormPlace::Shown,
     })
 }
 
@@ -126,7 +126,7 @@ fn in_cycles(mut plot: Plot, setting: &str) -> Drawing {
 }
 
 /// Error against the number of the timer, a line for each strategy, a plot for each row: of the first setting, and of the others on the page.
-fn scenario_plots(group: &MeasuredGroup, place: Place) -> Vec<Form> {
+fn scenario_plots(group: &MeasuredGroup, place: FormPlace) -> Vec<Form> {
     let drawings = |settings: std::ops::Range<usize>| -> Vec<Drawing> {
         let own = group.settings[settings.clone()].iter().zip(&group.recordings[settings]);
         let titled = own.flat_map(|(setting, recording)| {
@@ -140,7 +140,8 @@ fn scenario_plots(group: &MeasuredGroup, place: Place) -> Vec<Form> {
         Form { title, text: String::new(), drawings, place }
     };
     let first = form("error of each timer", drawings(0..1), place);
-    let others = (group.settings.len() > 1)
-        .then(|| form("error of each timer, other settings", drawings(1..group.settings.len()), Place::Page));
+    let others = (group.settings.len() > 1).then(|| {
+        form("error of each timer, other settings", drawings(1..group.settings.len()), FormPlace::Page)
+    });
     std::iter::once(first).chain(others).collect()
 }

@@ -1,7 +1,7 @@
 //! One experiment of a document, carried out without showing its figures.
 
 use crate::cli::{CompareFormat, Experiment};
-use crate::command::matrix::{self, Shown};
+use crate::command::matrix::{self, MatrixOutput};
 use crate::command::{arms, experiment, launched};
 use crate::error::{Code, Error};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn measure(
         ExperimentFile::Booted(from) => {
             // What is short cannot be resumed as the whole.
             let file = (length == Length::Whole).then_some(Path::new(name));
-            let shown = Shown { limit: None, file, format: CompareFormat::Json, fail_on: None };
+            let shown = MatrixOutput { limit: None, file, format: CompareFormat::Json, fail_on: None };
             let (code, machines) = matrix::carry_out(store, &from, None, shown)?;
             let failed = machines.iter().flat_map(|machine| &machine.explained).flat_map(|of| &of.failed);
             failed.for_each(|why| anstream::eprintln!("tickmark: {name}: {why}"));

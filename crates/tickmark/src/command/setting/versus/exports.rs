@@ -1,6 +1,6 @@
 //! Files in the layouts of hyperfine: JSON, CSV, a table in markdown. Its times are in seconds.
 
-use super::subjects::Subject as Asked;
+use super::subjects::Subject as RequestedSubject;
 use crate::cli;
 use crate::error::Error;
 use serde_json::{Value, json};
@@ -10,9 +10,17 @@ use tickmark_stats::{median, spread};
 use tickmark_wire::names;
 
 /// Writes those that were asked for.
-pub(super) fn write(options: &cli::Versus, versus: &Versus, asked: &[Asked]) -> Result<(), Error> {
-    let all: Vec<Summary<'_>> =
-        versus.subjects.iter().zip(asked).filter_map(|(own, asked)| Summary::new(own, asked)).collect();
+pub(super) fn write(
+    options: &cli::Versus,
+    versus: &Versus,
+    requested: &[RequestedSubject],
+) -> Result<(), Error> {
+    let all: Vec<Summary<'_>> = versus
+        .subjects
+        .iter()
+        .zip(requested)
+        .filter_map(|(own, requested)| Summary::new(own, requested))
+        .collect();
     if let Some(path) = &options.export_json {
         let text = serde_json::to_string_pretty(&json(&all)).map_err(|error| Error::Output(error.into()))?;
         write_file(path, &(text + "\n"))?;
@@ -45,7 +53,7 @@ struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    fn new(subject: &'a Subject, asked: &'a Asked) -> Option<Self> {
+    fn new(subject: &'a Subject, requested: &'a RequestedSubject) -> Option<Self> {
         let seconds = |metric: &str| subject.all(metric).into_iter().map(|ns| ns / 1e9).collect::<Vec<f64>>();
         let mean = |metric: &str| spread(&seconds(metric)).map(|spread| spread.mean);
         let times = seconds(names::COMMAND_TIME);
@@ -59,7 +67,7 @@ impl<'a> Summary<'a> {
             system: mean("command.system")?,
             times,
             subject,
-            parameters: &asked.parameters,
+            parameters: &requested.parameters,
         })
     }
 
