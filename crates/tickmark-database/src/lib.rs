@@ -49,11 +49,11 @@ pub struct Limits {
     /// Reads between two looks at the clock: the experiments on databases make clock reads slow.
     pub reads: u64,
     /// Longest message of a server, and most bytes of the rows of one answer that are kept.
-    pub message_bytes: u32,
+    pub max_message_bytes: u32,
 }
 
 impl Limits {
     /// For statements with short answers that are timed.
     pub const LOAD: Self =
-        Self { silence: CONNECT, answer: Duration::from_secs(60), reads: 16, message_bytes: 16 << 20 };
+        Self { silence: CONNECT, answer: Duration::from_secs(60), reads: 16, max_message_bytes: 16 << 20 };
 }

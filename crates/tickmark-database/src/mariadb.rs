@@ -16,7 +16,7 @@ const WITH_DATABASE: u32 = 0x0008;
 /// utf8mb4_general_ci.
 const CHARSET: u8 = 45;
 /// A packet of this length continues in the next one.
-const LARGEST_PACKET: usize = 0xff_ffff;
+const MAX_PACKET: usize = 0xff_ffff;
 
 const OK: u8 = 0x00;
 const MORE_AUTHENTICATION: u8 = 0x01;
@@ -83,7 +83,7 @@ impl Mariadb {
     }
 
     fn packet(&mut self, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let length = u32::try_from(payload.len()).ok().filter(|length| (*length as usize) < LARGEST_PACKET);
+        let length = u32::try_from(payload.len()).ok().filter(|length| (*length as usize) < MAX_PACKET);
         let length = length.ok_or("the statement has more than 16 MiB")?;
         let header = length.to_le_bytes();
         let packet = [&[header[0], header[1], header[2], self.sequence], payload].concat();
@@ -96,7 +96,7 @@ impl Mariadb {
         loop {
             if let [a, b, c, sequence, ..] = self.stream.received[..] {
                 let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-                if length >= LARGEST_PACKET {
+                if length >= MAX_PACKET {
                     return Err("it announces a packet of more than 16 MiB: is it MariaDB?".to_owned());
                 }
                 if self.stream.received.len() >= 4 + length {
@@ -177,7 +177,7 @@ fn login_packet(login: &Login, greeting: &Greeting, password: &str) -> Vec<u8> {
     let response = response(greeting, password).unwrap_or_default();
     let capabilities = if login.database.is_empty() { CAPABILITIES & !WITH_DATABASE } else { CAPABILITIES };
     let mut packet = capabilities.to_le_bytes().to_vec();
-    packet.extend((LARGEST_PACKET as u32).to_le_bytes());
+    packet.extend((MAX_PACKET as u32).to_le_bytes());
     packet.push(CHARSET);
     packet.extend([0; 23]);
     packet.extend([login.user.as_bytes(), &[0]].concat());

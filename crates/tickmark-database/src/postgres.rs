@@ -204,9 +204,9 @@ impl Postgres {
         loop {
             // The parser reserves as much as is announced.
             if let Some([a, b, c, d]) = self.stream.received.get(1..5)
-                && u32::from_be_bytes([*a, *b, *c, *d]) > self.stream.limits.message_bytes
+                && u32::from_be_bytes([*a, *b, *c, *d]) > self.stream.limits.max_message_bytes
             {
-                let most = self.stream.limits.message_bytes;
+                let most = self.stream.limits.max_message_bytes;
                 return Err(format!("it announces a message of more than {most} bytes: is it PostgreSQL?"));
             }
             if let Some(message) = Message::parse(&mut self.stream.received).map_err(words)? {
@@ -282,7 +282,7 @@ impl Postgres {
             .map_err(|_| "a parameter is too long".to_owned())?;
         frontend::execute("", 0, &mut self.request).map_err(words)?;
         frontend::sync(&mut self.request);
-        let (mut rows, mut bytes, most) = (Vec::new(), 0, self.stream.limits.message_bytes as usize);
+        let (mut rows, mut bytes, most) = (Vec::new(), 0, self.stream.limits.max_message_bytes as usize);
         self.answer(|data| {
             let row = row(data)?;
             // With what it takes in memory: a row without columns, or of nulls, has hardly a byte.

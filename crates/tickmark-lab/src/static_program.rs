@@ -35,7 +35,7 @@ impl StaticProgram {
     }
 
     /// Its path: the one that TICKMARK_AGENT names, beside this program or where the package has it, else in the cache, where it is built
-    /// first. `building` is called before that, which takes about a minute.
+    /// first from the packed source that this program holds. `building` is called before that, which takes about a minute.
     ///
     /// # Errors
     /// The named one is linked dynamically, cargo is missing, or the build fails.

@@ -4,22 +4,22 @@
 //! # Where things are
 //!
 //! - **Messages**: `load/src/comms.rs` (`comms/sides.rs` who answers, `comms/computing.rs` what computes, `comms/accounts.rs` what is read in
-//!   each window, `comms/host.rs` and `elsewhere.rs` another host, whose handshake is `session.rs`), `sys/message.rs` what carries them,
-//!   `sys/computer.rs` the task that computes, `sys/namespace.rs` two network namespaces. What the load is:
-//!   `tickmark-analysis/src/comms/load.rs`; the model: `stats/src/linear.rs`; verdicts between settings: `comms/settings.rs`; the document's
-//!   tables: `comms/document.rs`. What a guest does not need (asking other hosts, bills, stages, juggle) has the feature `whole`, which the
+//!   each window, `comms/host.rs` and `elsewhere.rs` another host, whose handshake is `session.rs`), `probe/src/sys/message.rs` what carries them,
+//!   `probe/src/sys/computer.rs` the task that computes, `probe/src/sys/namespace.rs` two network namespaces. What the load is:
+//!   `tickmark-analysis/src/comms/load.rs`; the model: `stats/src/linear.rs`; verdicts between settings: `analysis/src/comms/settings.rs`; the document's
+//!   tables: `analysis/src/comms/document.rs`. What a guest does not need (asking other hosts, bills, stages, juggle) has the feature `whole`, which the
 //!   static agent is built without. They are probes, so that guests have them.
 //! - **Clock reads of a command**: `preload/library/preload.rs` counts, `preload/src/layout.rs` says where; `load/src/clock_reads.rs` runs the
-//!   command. By the kernel: `clock_reads/breakpoints.rs` (`sys/uprobe.rs`; `clock_reads/code.rs` reads programs).
+//!   command. By the kernel: `clock_reads/breakpoints.rs` (`probe/src/sys/uprobe.rs`; `clock_reads/code.rs` reads programs).
 //! - **A slower clock**: `load/src/dose.rs` (`dose/slices.rs` has the slices, `dose/doser.rs` what makes reads longer, `dose/load.rs` keeps the
 //!   server busy); the delay itself is in `preload/library/preload.rs`. Statistics: `stats/src/dose.rs`; page: `analysis/src/dose.rs`.
 //!   `started.rs` starts and ends programs, `preloaded.rs` those with the library.
 //! - **Databases**: `load/src/sql.rs` (`sql/database.rs` connections, over tickmark-database, `sql/server.rs` servers of our own,
 //!   `sql/work.rs` what is asked, `sql/clients.rs` who asks); its page is that of `http`.
-//! - **Transactions**: `load/src/http.rs` (`http/server.rs`, `http/client.rs` over `sys/connections.rs`, `http/board.rs` what both see;
+//! - **Transactions**: `load/src/http.rs` (`http/server.rs`, `http/client.rs` over `probe/src/sys/connections.rs`, `http/board.rs` what both see;
 //!   `http/whole.rs` what the static agent has no room for); another host: `http/host.rs`, `http/elsewhere.rs`, what both say:
-//!   `wire/src/peer_request.rs`; its page: `tickmark-analysis/src/http.rs`. What a side cost comes from `sys/tasks.rs`.
-//! - **A command's bill**: `load/src/bill.rs`, with the clocks of all processes from `sys/tasks.rs`; its page: `tickmark-analysis/src/bill.rs`.
+//!   `wire/src/peer_request.rs`; its page: `tickmark-analysis/src/http.rs`. What a side cost comes from `probe/src/sys/tasks.rs`.
+//! - **A command's bill**: `load/src/bill.rs`, with the clocks of all processes from `probe/src/sys/tasks.rs`; its page: `tickmark-analysis/src/bill.rs`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "whole")]

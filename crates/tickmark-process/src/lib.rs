@@ -5,9 +5,9 @@
 //! # Where things are
 //!
 //! - **What others send**: a line has a length (`process/src/lines.rs`, of the fleet's launchers up to `drive/src/fleet/launch.rs`), a message
-//!   of PostgreSQL too (`shared/src/relay.rs`, `load/src/sql/postgres.rs`), and so has a file (`store/src/files.rs`). Who connects waits in a
+//!   of PostgreSQL and of MariaDB too (`database/src/postgres.rs`, `database/src/mariadb.rs`), and so has a file (`store/src/files.rs`). Who connects waits in a
 //!   lobby until it has shown the token (`probe/src/session/lobby.rs`).
-//! - **What a killed program leaves**: `sys/segment.rs` finds shared memory of our own databases, `sys/osnoise.rs` has a keeper that puts the
+//! - **What a killed program leaves**: `probe/src/sys/segment.rs` finds shared memory of our own databases, `probe/src/sys/osnoise.rs` has a keeper that puts the
 //!   tracer away, `process/src/keeper.rs` one that ends what a launcher started; `tickmark recordings prune` sweeps.
 #![forbid(unsafe_code)]
 

@@ -13,7 +13,7 @@ const LIMITS: Limits = Limits {
     silence: Duration::from_secs(65),
     answer: Duration::from_secs(120),
     reads: 1,
-    message_bytes: 64 << 20,
+    max_message_bytes: 64 << 20,
 };
 /// Bytes of a recording's events at most.
 const MOST: usize = 1 << 30;

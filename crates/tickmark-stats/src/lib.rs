@@ -8,7 +8,7 @@
 //!   what earlier recordings say of them: `history.rs` beside it, `pace.rs` for what is told by the processor's own pace; groups and trends:
 //!   `group.rs`, `trend.rs`. Blocks that are added: `tickmark/src/command/setting/more.rs`. How often it is wrong: `stats/tests/`, `cargo xtask peers
 //!   aa`, `peers history` and `trials`.
-//! - **Levels in history**: `stats/src/change.rs` finds them, `tickmark-analysis/src/changes.rs` says of what.
+//! - **Levels in history**: `stats/src/change.rs` finds them, `tickmark-analysis/src/history.rs` says of what.
 //! - **Levels of memory**: `stats/src/curve.rs` finds them, `tickmark-analysis/src/report/levels.rs` names them.
 #![forbid(unsafe_code)]
 

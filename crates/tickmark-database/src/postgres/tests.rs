@@ -63,7 +63,7 @@ const SHORT: Limits = Limits {
     silence: Duration::from_millis(300),
     answer: Duration::from_secs(2),
     reads: 1,
-    message_bytes: 1000,
+    max_message_bytes: 1000,
 };
 
 #[test]

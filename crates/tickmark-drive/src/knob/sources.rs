@@ -6,7 +6,8 @@ use crate::Error;
 use crate::journal::Journal;
 use std::path::Path;
 
-/// Does it with each of them selected, and selects the one again that was; a journal in the store's folder undoes it where this is killed.
+/// Switches to each clock source in turn, reads it back, and does something with it; then selects the one again that was. A journal in the
+/// store's folder undoes it where this is killed.
 ///
 /// # Errors
 /// None can be selected, as by who is not root; an experiment has it; those of `does`.
