@@ -2,11 +2,13 @@
 
 mod caches;
 mod html;
+mod summary;
 mod tables;
 
 pub use caches::{DocumentChange, cache_effects};
 pub(crate) use html::sections;
 pub use html::{flames, html};
+pub use summary::summary;
 
 use crate::grid::hanging;
 use crate::number::percent;

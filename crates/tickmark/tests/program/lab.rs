@@ -83,6 +83,21 @@ fn the_document_again_exact_to_the_instruction() {
     );
     assert_eq!(shown["environment"]["guest.repeated"]["value"], "a second boot gave the same bytes");
     assert_eq!(shown["environment"]["clock.hres_active"]["value"], "1");
+    // What is explained is said in a few lines, with the command that has the rest.
+    let matrix =
+        ["lab", "run", TICK, "--machine", "powerpc", "--blocks", "2", "--slice", "20ms", "tick.spin"];
+    let text = out(&bench.run(&matrix)).to_owned();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("(Decrementer), most of its instructions: ") && !text.contains("Its kinds"),
+        "{text}"
+    );
+    let command = text.lines().find_map(|line| line.split_once(": tickmark report ")).unwrap().1;
+    let ids: Vec<&str> = command.split(' ').take_while(|word| *word != "-o").collect();
+    let page = bench.store().with_file_name("explained.html");
+    let done = bench.run(&[&["report"], &ids[..], &["-o", page.to_str().unwrap()]].concat());
+    assert_eq!((ids.len(), done.status.code()), (2, Some(0)), "{}", err(&done));
+    assert!(fs::read_to_string(&page).unwrap().contains("By path of calls"), "no difference is drawn");
     // Every boot has its transcript.
     let transcripts = bench.store().join("boots").join(shown["recording"]["id"].as_str().unwrap());
     for boot in ["1", "1/again", "2"] {

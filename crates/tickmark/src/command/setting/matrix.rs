@@ -300,6 +300,6 @@ impl MachineOutcome {
         crate::command::print(&prediction)?;
         crate::command::print(&tables)?;
         crate::command::print(&format!("saved as {}\n\n", Id::all(ids)))?;
-        self.explained.iter().try_for_each(|of| crate::command::print(&format!("{}\n", of.text())))
+        self.explained.iter().try_for_each(|of| crate::command::print(&format!("{}\n", of.summary())))
     }
 }

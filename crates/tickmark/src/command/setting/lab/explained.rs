@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tickmark_analysis::explain::{CacheEffect, Explanation, explain};
 use tickmark_analysis::paper::LmbenchColumn;
 use tickmark_drive::target::explained_counts;
-use tickmark_render::explain::{DocumentChange, Explained, compared, text};
+use tickmark_render::explain::{DocumentChange, Explained, compared, summary, text};
 use tickmark_render::json::ExplainPage;
 use tickmark_store::{Entry, Recording, Store};
 
@@ -126,8 +126,26 @@ impl ExplainedSettings {
             parts.push(text(*first));
             parts.extend(others.iter().map(|other| compared([*first, *other])));
         }
-        parts.extend(self.failed.iter().map(|why| textwrap::fill(why, tickmark_render::width()) + "\n"));
+        parts.push(self.failures());
+        parts.retain(|part| !part.is_empty());
         parts.join("\n")
+    }
+
+    /// The same in a few lines, and where the rest is.
+    pub(in crate::command) fn summary(&self) -> String {
+        let mut text = summary(&self.explained());
+        if let [first, others @ ..] = &self.all[..] {
+            let ids = std::iter::once(first)
+                .chain(others)
+                .map(|one| one.recording.chars().take(8).collect::<String>());
+            let ids = ids.collect::<Vec<_>>().join(" ");
+            text += &format!("all functions, flame graphs: tickmark report {ids} -o page.html\n");
+        }
+        text + &self.failures()
+    }
+
+    fn failures(&self) -> String {
+        self.failed.iter().map(|why| textwrap::fill(why, tickmark_render::width()) + "\n").collect()
     }
 
     /// For programs: all settings of it.
