@@ -123,7 +123,13 @@ impl Calls {
                     let (function, own) = field.rsplit_once('=')?;
                     Some((name(function)?, count(own)?))
                 };
-                let by_function = fields.map(function).collect::<Option<BTreeMap<_, _>>>()?;
+                let functions = fields.map(function).collect::<Option<Vec<_>>>()?;
+                let named = functions.len();
+                let by_function: BTreeMap<_, _> = functions.into_iter().collect();
+                // A function stands in a line once.
+                if by_function.len() < named {
+                    return None;
+                }
                 let instructions = (each > 0).then_some(each);
                 self.entries.last_mut()?.kinds.push(Kind { instructions, count: visits, by_function });
             }
@@ -238,6 +244,7 @@ mod tests {
         assert!(parse(&TEXT.replace("lost", "windows\t1\nlost")).is_err());
         assert!(parse(&TEXT.replace("end", "refill\tentry\t5\t6\nend")).is_err());
         assert!(parse(&TEXT.replace("program\t30", "program\t18446744073709551615")).is_err());
+        assert!(parse(&TEXT.replace("read=5\tcopy=10", "read=5\tread=10")).is_err());
         assert!(parse(&TEXT.replace("\tcopy=10", "\t=10")).is_err());
         assert_eq!(parse("").unwrap(), []);
     }

@@ -55,7 +55,7 @@ pub fn cache_effects(title: &str, effects: &[(CacheEffect, Option<DocumentChange
     let rows: Vec<Vec<String>> = rows.chain(effects.iter().map(row)).collect();
     fitting_table(&mut out, &rows, &[1, 2, 3, 4, 5], &[2]);
     let mut legend = format!(
-        "counted: instructions alone. at {CYCLES:.0} cycles: an instruction takes one cycle, and a miss {CYCLES:.0} more."
+        "Of one boot of each setting. counted: instructions alone. at {CYCLES:.0} cycles: an instruction takes one cycle, and a miss {CYCLES:.0} more."
     );
     if has_document {
         legend += " cycles a miss: those with which these counts give the document's change (none: no number of them does; noise: its own runs do not tell its change). What a miss took on its board is not known.";
