@@ -1,6 +1,6 @@
 //! The index over recordings: SQLite, made again at any time from the folders.
 
-use super::recording::{Arm, Recording, Run, Status};
+use super::recording::{Arm, Recording, Status};
 use crate::{Error, Id, signature};
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Row, params};
@@ -277,10 +277,7 @@ impl Index {
         rows.and_then(Iterator::collect).map_err(self.failed())
     }
 }
-/// Runs that gave a figure. That of round 0 looks at what disturbs the others: it was not asked for.
+/// Runs that were requested and gave a figure.
 fn runs_ok(recording: &Recording) -> u32 {
-    let is_asked = |run: &&Run| run.planned.round > 0;
-    let is_match = recording.runs.iter().any(|run| is_asked(&run));
-    let ok = |run: &&Run| run.status == Status::Ok && (!is_match || is_asked(run));
-    recording.runs.iter().filter(ok).count() as u32
+    recording.requested_runs().filter(|run| run.status == Status::Ok).count() as u32
 }

@@ -234,6 +234,19 @@ impl Recording {
         by_id.get(&id).and_then(|at| self.runs.get_mut(*at))
     }
 
+    /// The runs that were requested: that of round 0 looks at what disturbs the others.
+    pub fn requested_runs(&self) -> impl Iterator<Item = &Run> {
+        let is_later = |run: &&Run| run.planned.round > 0;
+        let has_later = self.runs.iter().any(|run| is_later(&run));
+        self.runs.iter().filter(move |run| !has_later || is_later(run))
+    }
+
+    /// Why a metric has no figure of some run, where that was said.
+    #[must_use]
+    pub fn reason(&self, metric: &Name) -> Option<&str> {
+        self.runs_of(metric).find_map(|run| run.status.reason())
+    }
+
     /// The runs of the plan that give a metric, in its order.
     pub fn runs_of<'a>(&'a self, metric: &Name) -> impl Iterator<Item = &'a Run> + use<'a> {
         let all = self.places.get_or_init(|| Places::from_recording(self));

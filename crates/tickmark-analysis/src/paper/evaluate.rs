@@ -12,6 +12,7 @@ use crate::{hz, report};
 use tickmark_stats::two::{self, Difference};
 use tickmark_stats::{Interval, median};
 use tickmark_store::Recording;
+use tickmark_wire::Name;
 
 /// ns by which a read of ACPI-Fast is slower than one of the TSC (timecounter-cost.txt).
 const ACPI_FAST: f64 = 58.0;
@@ -134,7 +135,7 @@ impl MeasuredGroup {
             changes.iter_mut().for_each(|one| *one = inverse(one));
         }
         let found = match &changes[..] {
-            [] => return Err(format!("{metric} has no figure in both settings")),
+            [] => return Err(self.reason(metric)),
             [only] => only.clone(),
             several => {
                 let points: Vec<f64> = several.iter().map(|one| one.point).collect();
@@ -160,13 +161,25 @@ impl MeasuredGroup {
             let own = |line: &&Line| line.metric == wanted.metric && line.claim.is_some();
             against.lines.iter().find(own)
         });
-        let line = line.ok_or_else(|| format!("{} has no figure in both settings", wanted.metric))?;
+        let line = line.ok_or_else(|| self.reason(&wanted.metric))?;
         let [base, other] = line.values.each_ref().map(Vec::as_slice);
         let (minus, plus) = if at == 0 { (other, base) } else { (base, other) };
         let difference = Difference::paired(minus, plus).or_else(|| Difference::welch(minus, plus));
         let difference = difference.ok_or("too few runs for a difference")?;
         let sides = Some([self.settings[from].clone(), self.settings[at].clone()]);
         Ok(Figure { sides, ..Figure::between(difference.point, difference.interval(CONFIDENCE), Confidence) })
+    }
+
+    /// Why there is no change of a metric.
+    fn reason(&self, metric: &str) -> String {
+        let name = Name::new(metric);
+        let why = self.recordings.iter().find_map(|recording| recording.reason(&name));
+        let planned = |recording: &Recording| recording.runs_of(&name).next().is_some();
+        match why {
+            Some(why) => why.to_owned(),
+            None if self.recordings.iter().any(planned) => format!("{metric} has no figure in both settings"),
+            None => format!("{metric} was not measured"),
+        }
     }
 
     /// The tick's share of the CPU, or by how much it is above that of another setting.
@@ -258,7 +271,10 @@ fn tick(recording: &Recording) -> Result<hz::Tick, String> {
 fn level(recording: &Recording, metric: &str) -> Result<Figure, String> {
     let model = report::build(recording, &|_| true, false);
     let row = model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric);
-    let value = row.and_then(|row| row.value).ok_or_else(|| format!("{metric} has no figure"))?;
+    let none = || {
+        recording.reason(&Name::new(metric)).map_or_else(|| format!("{metric} has no figure"), str::to_owned)
+    };
+    let value = row.and_then(|row| row.value).ok_or_else(none)?;
     // Of guests that count instructions, runs are phases of the tick.
     let kind = if hz::read_tick(recording).is_some() { Phases } else { Confidence };
     Ok(Figure::between(value.point, value.interval, kind))

@@ -1,6 +1,8 @@
 //! The documents that come with tickmark, and figures found in made recordings.
 
 use super::*;
+use tickmark_store::Status;
+use tickmark_wire::Reason;
 
 #[test]
 fn every_document_is_whole() {
@@ -47,4 +49,32 @@ fn columns_match_by_sign_and_half_to_twice_the_size() {
     };
     assert!(column(4.0, 2.0).is_explained() && column(-4.0, -7.9).is_explained());
     assert!(!column(4.0, 1.9).is_explained() && !column(4.0, -4.0).is_explained());
+}
+
+#[test]
+fn what_the_system_lacks_is_why_a_claim_has_no_figure() {
+    let folder = format!("{}/../../fixtures/doctor", env!("CARGO_MANIFEST_DIR"));
+    let mut recording = tickmark_store::load(std::path::Path::new(&folder)).unwrap();
+    let name = tickmark_wire::Name::new("clock.monotonic.read");
+    for run in recording.runs.iter_mut().filter(|run| run.planned.gives(&name)) {
+        run.status = Status::Unsupported(Reason::new("no such clock"));
+    }
+    let group = MeasuredGroup {
+        experiment: "timecounter-cost".to_owned(),
+        machine: String::new(),
+        settings: vec!["tsc".to_owned()],
+        recordings: vec![recording],
+        model: None,
+        columns: Vec::new(),
+    };
+    let mut paper = Paper::named("timecounter-cost").unwrap().unwrap();
+    paper.claim.truncate(2);
+    let level = |metric: &str| {
+        let (metric, setting) = (metric.to_owned(), "first".to_owned());
+        Measure::Level(Level { metric, setting, minus: String::new() })
+    };
+    paper.claim[0].measure = level(name.as_str());
+    paper.claim[1].measure = level("syscall.null.none");
+    let whys: Vec<String> = evaluate(&paper, &[group]).into_iter().map(|one| one.here.unwrap_err()).collect();
+    assert_eq!(whys, ["no such clock", "syscall.null.none has no figure"]);
 }

@@ -2,6 +2,7 @@
 
 use super::PaperReport;
 use crate::number;
+use std::collections::BTreeMap;
 use tickmark_analysis::paper::{Agreement, AnsweredClaim, ClaimUnit, Figure, IntervalKind, Measure};
 
 /// A figure of ours with its interval; why there is none.
@@ -86,7 +87,17 @@ pub(super) fn agreement(report: &PaperReport<'_>) -> String {
             parts.push(format!("{} {word}", count(agreement)));
         }
     }
-    parts.join(", ")
+    let lacking = if measured == 0 { most_frequent_reason(report.claims) } else { None };
+    parts.join(", ") + &lacking.map_or_else(String::new, |why| format!(": {why}"))
+}
+
+/// Why most of the claims without a figure have none.
+fn most_frequent_reason(claims: &[AnsweredClaim]) -> Option<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for why in claims.iter().filter_map(|one| one.here.as_ref().err()) {
+        *counts.entry(why).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(why, _)| why)
 }
 
 /// Why claims differ, where that is known: the first reasons.

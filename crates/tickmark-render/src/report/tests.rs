@@ -5,7 +5,7 @@ use crate::json::{Report, value as json};
 use std::fs;
 use std::path::Path;
 use tickmark_analysis::report;
-use tickmark_store::Recording;
+use tickmark_store::{Recording, Run, Status};
 
 fn fixture() -> Recording {
     of_format("1.0")
@@ -247,4 +247,21 @@ fn a_recording_of_a_later_minor_version_gives_the_same_figures() {
         warnings.iter().all(|line| line.contains("invented_later") && line.contains("kept")),
         "{warnings:?}"
     );
+}
+
+/// Figures of one probe that the system lacks say so once.
+#[test]
+fn a_reason_that_several_rows_share_stands_once() {
+    let mut recording = fixture();
+    let lacking = tickmark_wire::Reason::new("no such thing here");
+    let (model, none) = (report::build(&recording, &|_| true, false), Status::Unsupported(lacking));
+    let (_, rows) = model.groups.iter().find(|(_, rows)| rows.len() >= 4).unwrap();
+    let names: Vec<String> = rows[..3].iter().map(|row| row.metric.clone()).collect();
+    let is_one =
+        |run: &Run| names.iter().any(|name| run.planned.gives(&tickmark_wire::Name::new(name.as_str())));
+    recording.runs.iter_mut().filter(|run| is_one(run)).for_each(|run| run.status = none.clone());
+    let shown = text(&report::build(&recording, &|_| true, false), ShownRows::Rows);
+    let table = shown.split("Notes").next().unwrap();
+    assert_eq!(table.matches("no such thing here").count(), 1, "{table}");
+    assert!(table.contains("and 2 more figures for the same reason"), "{table}");
 }

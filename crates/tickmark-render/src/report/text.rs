@@ -259,7 +259,16 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
         // The group's name lies over the empty first cell of the line that names the columns.
         let rest = columns.get(title.len()..).unwrap_or_default();
         let _ = writeln!(out, "\n{HEADING}{title}{rest}{HEADING:#}");
-        for (row, line) in rows.iter().zip(&mut lines) {
+        let mut repeated = 0;
+        for (at, (row, line)) in rows.iter().zip(&mut lines).enumerate() {
+            if at.checked_sub(1).is_some_and(|before| is_repetition(rows[before], row)) {
+                repeated += 1;
+                if rows.get(at + 1).is_none_or(|next| !is_repetition(row, next)) {
+                    let more = number::count(std::mem::take(&mut repeated), "more figure");
+                    let _ = writeln!(out, "{MARK}      and {more} for the same reason{MARK:#}");
+                }
+                continue;
+            }
             let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
             let style = if marked { MARK } else { Style::new() };
             let notes = reason::all(row, usual).join("; ");
@@ -317,6 +326,15 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
              floor; disturbed: share of the batches\n",
         ),
     }
+}
+
+/// True if two rows have no figure for the same reason.
+fn is_repetition(before: &Row, row: &Row) -> bool {
+    let why =
+        |row: &Row| row.value.is_none().then(|| (row.status, reason::all(row, UsualCaveats::default())));
+    why(before).is_some_and(|(status, notes)| {
+        !notes.is_empty() && why(row).is_some_and(|own| own == (status, notes))
+    })
 }
 
 fn cells(row: &Row) -> Vec<String> {

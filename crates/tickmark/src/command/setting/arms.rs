@@ -16,17 +16,25 @@ pub(in crate::command) fn model(store: &Store, settings: &[Vec<Id>], margin: f64
 /// Why there is no figure at all, if there is none.
 pub(in crate::command) fn nothing(store: &Store, ids: &[Id]) -> Option<String> {
     let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.read(id).ok()).collect();
-    let runs = || recordings.iter().flat_map(|recording| &recording.runs);
-    let why = || {
-        runs().find_map(|run| match &run.status {
-            Status::Failed(why) | Status::TimedOut(why) | Status::Unsupported(why) => {
-                Some(why.message.clone())
-            }
-            _ => None,
-        })
-    };
+    let runs = || recordings.iter().flat_map(Recording::requested_runs);
+    let why = || runs().find_map(|run| run.status.reason().map(str::to_owned));
     let none = !runs().any(|run| run.status == Status::Ok);
     none.then(|| why().unwrap_or_else(|| "no run was made".to_owned()))
+}
+
+/// What the system lacks for some of it: each reason once.
+pub(in crate::command) fn lacking(store: &Store, ids: &[Id]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for recording in ids.iter().filter_map(|id| store.read(id).ok()) {
+        for run in recording.requested_runs() {
+            if let Status::Unsupported(why) = &run.status
+                && !all.contains(&why.message)
+            {
+                all.push(why.message.clone());
+            }
+        }
+    }
+    all
 }
 
 /// True if a run of a block that was made gave nothing for another reason than that the system lacks it.

@@ -1,7 +1,7 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
 use crate::cli::{CompareFormat, Experiment as ExperimentOptions};
-use crate::command::arms::{failed, model, nothing};
+use crate::command::arms::{failed, lacking, model, nothing};
 use crate::command::{boots, compare, launched, more, papers, pilot};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
@@ -78,7 +78,7 @@ impl CarriedOut {
     pub(in crate::command) fn show(&self, store: &Store, format: CompareFormat) -> Result<Model, Error> {
         let model = model(store, &self.parts, self.margin)?;
         compare::show(&model, format)?;
-        self.tell(format)?;
+        self.tell(store, format)?;
         Ok(model)
     }
 
@@ -87,9 +87,28 @@ impl CarriedOut {
         self.ids.iter().map(|id| Ok(store.read(id)?)).collect()
     }
 
-    /// Says how it ended, and where its recordings are.
-    pub(in crate::command) fn tell(&self, format: CompareFormat) -> Result<(), Error> {
-        tell(&self.experiment, &self.ids, self.made, self.halt, self.is_restored, format)
+    /// Says what the system lacks for some of it, how it ended, and where its recordings are.
+    pub(in crate::command) fn tell(&self, store: &Store, format: CompareFormat) -> Result<(), Error> {
+        lacking(store, &self.ids).iter().for_each(|why| anstream::eprintln!("tickmark: not measured: {why}"));
+        let why = match self.halt {
+            Halt::Done => String::new(),
+            Halt::Narrow => ", as the intervals are narrow enough".to_owned(),
+            Halt::Budget => ", as the time is over".to_owned(),
+            Halt::Stopped => ", interrupted".to_owned(),
+        };
+        let knob = &self.experiment.knob_name;
+        let back = match (self.is_restored, self.experiment.knob.is_read_back()) {
+            (false, _) => format!("{knob} is NOT restored"),
+            // What a command did is not read back.
+            (true, false) => format!("the reset commands of {knob} ran"),
+            (true, true) => format!("{knob} restored"),
+        };
+        let line = format!("{} blocks{why}; {back}; saved as {}\n", self.made, Id::all(&self.ids));
+        if format == CompareFormat::Text {
+            return crate::command::print(&line);
+        }
+        anstream::eprint!("{line}");
+        Ok(())
     }
 
     pub(in crate::command) fn code(&self, store: &Store) -> Code {
@@ -341,33 +360,4 @@ fn is_narrow(store: &Store, ids: &[Vec<Id>], margin: f64, width: f64) -> bool {
     let wide = |model: &Model| model.any(|line| line.half_width().is_some_and(|half| half > width));
     model(store, ids, margin)
         .is_ok_and(|model| model.any(|line| line.half_width().is_some()) && !wide(&model))
-}
-
-fn tell(
-    experiment: &Experiment,
-    ids: &[Id],
-    made: u32,
-    halt: Halt,
-    restored: bool,
-    format: CompareFormat,
-) -> Result<(), Error> {
-    let why = match halt {
-        Halt::Done => String::new(),
-        Halt::Narrow => ", as the intervals are narrow enough".to_owned(),
-        Halt::Budget => ", as the time is over".to_owned(),
-        Halt::Stopped => ", interrupted".to_owned(),
-    };
-    let knob = &experiment.knob_name;
-    let back = match (restored, experiment.knob.is_read_back()) {
-        (false, _) => format!("{knob} is NOT restored"),
-        // What a command did is not read back.
-        (true, false) => format!("the reset commands of {knob} ran"),
-        (true, true) => format!("{knob} restored"),
-    };
-    let line = format!("{made} blocks{why}; {back}; saved as {}\n", Id::all(ids));
-    if format == CompareFormat::Text {
-        return crate::command::print(&line);
-    }
-    anstream::eprint!("{line}");
-    Ok(())
 }

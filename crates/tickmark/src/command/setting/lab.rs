@@ -183,11 +183,27 @@ fn same_architecture<'a>(guests: impl IntoIterator<Item = &'a Guest>) -> Result<
 /// A guest, and what is measured in it.
 fn guest_and_plan(bench: &mut Bench, options: &LabBoot) -> Result<(Guest, Plan), Error> {
     let selected = selection::select(&options.select)?;
+    if options.phase.is_some() && options.speed == Speed::Host {
+        return Err(Error::Usage("a phase is a part of a counted tick; --speed host has none".to_owned()));
+    }
+    // What cannot be is refused before the minutes that a kernel takes.
+    bench.check(&guest_request(options))?;
+    let need = if options.module.iter().any(Module::is_built) { Need::Modules } else { Need::Image };
+    bench.kernels(std::iter::once(&options.kernel), need)?;
+    let guest = bench.guest(guest_request(options))?;
+    let slice = options.slice.unwrap_or(Nanos::from_millis(100));
+    let mut plan = plan_of(&selected, options.runs.unwrap_or(1), slice);
+    plan.settings.phase = options.phase.and_then(|(number, of)| guest.phase(number, of));
+    Ok((guest, plan))
+}
+
+/// The guest that a boot's options describe.
+fn guest_request(options: &LabBoot) -> GuestRequest<'_> {
     let accel = match options.speed {
         Speed::Host => Accel::Kvm,
         Speed::Mips(shift) => Accel::Icount { shift },
     };
-    let wanted = || GuestRequest {
+    GuestRequest {
         kernel: options.kernel.clone(),
         agent: options.agent.map(Into::into),
         memory: options.memory,
@@ -202,19 +218,7 @@ fn guest_and_plan(bench: &mut Bench, options: &LabBoot) -> Result<(Guest, Plan),
         hz: None,
         phases: options.phase.map_or(1, |(_, of)| of),
         limit: options.limit.map(Nanos::to_duration),
-    };
-    if options.phase.is_some() && options.speed == Speed::Host {
-        return Err(Error::Usage("a phase is a part of a counted tick; --speed host has none".to_owned()));
     }
-    // What cannot be is refused before the minutes that a kernel takes.
-    bench.check(&wanted())?;
-    let need = if options.module.iter().any(Module::is_built) { Need::Modules } else { Need::Image };
-    bench.kernels(std::iter::once(&options.kernel), need)?;
-    let guest = bench.guest(wanted())?;
-    let slice = options.slice.unwrap_or(Nanos::from_millis(100));
-    let mut plan = plan_of(&selected, options.runs.unwrap_or(1), slice);
-    plan.settings.phase = options.phase.and_then(|(number, of)| guest.phase(number, of));
-    Ok((guest, plan))
 }
 
 /// What a guest measures: each for a slice, so many times.

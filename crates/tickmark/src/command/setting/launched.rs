@@ -1,6 +1,7 @@
 //! Experiments that turn nothing: probes of a file, launched side by side on this machine.
 
 use crate::cli::{CompareFormat, Experiment};
+use crate::command::arms;
 use crate::command::papers::alone;
 use crate::command::run::{measured_one, saved};
 use crate::error::{Code, Error};
@@ -18,7 +19,7 @@ pub(in crate::command) fn experiment(
     options: &Experiment,
     from: &Launched,
 ) -> Result<Code, Error> {
-    let (recording, stopped) = launch(store, options, from)?;
+    let Launches { recording, stopped, code } = launch(store, options, from)?;
     if options.format == CompareFormat::Json {
         show_json(&recording, from.report)?;
     } else {
@@ -30,7 +31,15 @@ pub(in crate::command) fn experiment(
         };
         saved(&recording, stopped, again)?;
     }
-    Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
+    Ok(code)
+}
+
+/// What was launched, and how it ended.
+pub(in crate::command) struct Launches {
+    recording: Recording,
+    /// It was interrupted.
+    stopped: bool,
+    pub(in crate::command) code: Code,
 }
 
 fn show_json(recording: &Recording, report: Report) -> Result<(), Error> {
@@ -47,12 +56,15 @@ fn show_json(recording: &Recording, report: Report) -> Result<(), Error> {
     }
 }
 
-/// Measures what a file names; with whether it was interrupted.
+/// Measures what a file names.
+///
+/// # Errors
+/// It gave no figure at all.
 pub(in crate::command) fn launch(
     store: &Store,
     options: &Experiment,
     from: &Launched,
-) -> Result<(Recording, bool), Error> {
+) -> Result<Launches, Error> {
     let fixed = [
         (options.command.is_some(), "--command"),
         (options.width.is_some(), "--width"),
@@ -70,5 +82,15 @@ pub(in crate::command) fn launch(
     let budget = options.budget.unwrap_or(from.budget);
     let plan = plan::make(&offers, launches, Some(budget), settings, false, &mut rand::rng());
     let name = options.name.as_ref().unwrap_or(&from.name);
-    measured_one(store, Some(name), plan, &from.probes)
+    let (recording, stopped) = measured_one(store, Some(name), plan, &from.probes)?;
+    let id = [recording.meta.id.clone()];
+    if let Some(why) = arms::nothing(store, &id) {
+        return Err(Error::Refused(format!(
+            "no figure was obtained: {why}; saved as {}",
+            recording.meta.id.short()
+        )));
+    }
+    let is_partly = stopped || !recording.complete() || arms::failed(store, &id, launches);
+    let code = if is_partly { Code::Partly } else { Code::Done };
+    Ok(Launches { recording, stopped, code })
 }

@@ -94,16 +94,15 @@ pub(in crate::command) fn carry_out(
             let settings = from.settings.iter();
             let places = settings.map(|setting| bench.place(machine, setting, shift, shown.limit));
             let boot = Boot::new(places.collect::<Result<_, _>>()?)?;
-            let known = again.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
-            let known = ExplainedSettings::from_store(store, &known)?;
+            let resumed = again.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
             let experiment = experiment(from, machine, probes, name, boot, again);
             // First, so that what is compared are the last recordings; said behind them.
-            let explained = match number {
-                _ if !known.is_empty() => known,
-                0 => {
-                    explained(store, &mut bench, (from, machine, &experiment.knob_name), shift, shown.limit)?
-                }
-                _ => Vec::new(),
+            let explained = if number == 0 {
+                let known = ExplainedSettings::from_store(store, &resumed)?;
+                let name = &experiment.knob_name;
+                explained(store, &mut bench, (from, machine, name), (shift, shown.limit), known)?
+            } else {
+                Vec::new()
             };
             let made = run_machine(store, from, machine, (&experiment, explained), &control, shown)?;
             boots += made.boots;
@@ -125,16 +124,22 @@ pub(in crate::command) fn carry_out(
     Ok((code, all))
 }
 
-/// What a machine's guests execute, operation by operation.
+/// What a machine's guests execute, operation by operation; what is known of all its guests is not counted again.
 fn explained(
     store: &Store,
     bench: &mut Bench,
     (from, machine, experiment): (&MatrixRequest, &Machine, &str),
-    shift: u8,
-    limit: Option<Duration>,
+    (shift, limit): (u8, Option<Duration>),
+    mut known: Vec<ExplainedSettings>,
 ) -> Result<Vec<ExplainedSettings>, Error> {
     let mut all = Vec::new();
     for probe in &machine.explain {
+        let metric = explain::metric_of(probe)?;
+        let is_whole = |of: &ExplainedSettings| of.is_of(&metric, from.settings.len());
+        if let Some(at) = known.iter().position(is_whole) {
+            all.push(known.swap_remove(at));
+            continue;
+        }
         let mut guests = Vec::new();
         for setting in &from.settings {
             if let BootTarget::Guest(guest) = bench.place(machine, setting, shift, limit)? {

@@ -10,6 +10,7 @@ pub(in crate::command) use forms::alone;
 use crate::cli::{CompareFormat, Experiment, Experiments, Format};
 use crate::command::report;
 use crate::error::{Code, Error};
+use crate::progress::is_interrupted;
 use std::path::Path;
 use tickmark_analysis::paper::{Agreement, AnsweredClaim, MeasuredGroup, Paper, evaluate};
 use tickmark_drive::file::Length;
@@ -52,38 +53,38 @@ pub(in crate::command) fn run(
         tickmark_render::count(paper.experiments.len() as u32, "experiment"),
         tickmark_render::paper::duration(minutes)
     );
-    let (mut code, mut measured, mut failure) = (Code::Done, false, None);
+    let (mut code, mut failures) = (Code::Done, Vec::new());
+    let last = paper.experiments.len() - 1;
     for (number, experiment) in paper.experiments.iter().enumerate() {
-        // The others are measured all the same.
-        say(failure.take());
         anstream::eprintln!("{} of {}: {experiment}", number + 1, paper.experiments.len());
+        // The others are measured all the same.
         match measure::measure(store, experiment, length, options) {
-            Ok(one) => (code, measured) = (code.worse(one), true),
-            Err(error) => (code, failure) = (code.worse(Code::Partly), Some((experiment, error))),
+            Ok(one) => code = code.worse(one),
+            // What earlier recordings showed is no answer to this.
+            Err(error) if failures.len() == number && (number == last || is_interrupted()) => {
+                return Err(error);
+            }
+            Err(error) => {
+                code = code.worse(Code::Partly);
+                anstream::eprintln!("tickmark: {experiment}: {error}");
+                failures.push((experiment.as_str(), error.to_string()));
+            }
         }
-        if crate::progress::is_interrupted() {
+        if is_interrupted() {
             code = code.worse(Code::Partly);
             break;
         }
     }
-    // What earlier recordings showed is no answer to this.
-    if let Some((_, error)) = failure.take_if(|_| !measured) {
-        return Err(error);
+    let mut shown = Answered::from_store(store, name, paper)?;
+    shown.give_reasons(&failures);
+    if !shown.answers() {
+        code = code.worse(Code::Partly);
     }
-    say(failure);
-    let shown = Answered::from_store(store, name, paper)?;
     match options.format {
         CompareFormat::Json => crate::command::print_page(&PaperPage::new(&shown.report()))?,
         _ => crate::command::print(&tickmark_render::paper::text(&shown.report()))?,
     }
     Ok(code)
-}
-
-/// Why an experiment of several was not measured.
-fn say(failure: Option<(&String, Error)>) {
-    if let Some((experiment, error)) = failure {
-        anstream::eprintln!("tickmark: {experiment}: {error}");
-    }
 }
 
 /// `tickmark experiments`: lists the documents, or shows one from its last recordings.
@@ -164,6 +165,24 @@ impl<'a> Answered<'a> {
             forms: Vec::new(),
             recordings: groups.iter().map(line).collect(),
         }
+    }
+
+    /// Says of claims without a figure why their experiment failed.
+    fn give_reasons(&mut self, failures: &[(&str, String)]) {
+        let main = self.paper.experiments.first().map_or("", String::as_str);
+        for one in self.claims.iter_mut().filter(|one| one.here.is_err()) {
+            let experiment = if one.claim.experiment.is_empty() { main } else { &one.claim.experiment };
+            if let Some((_, why)) = failures.iter().find(|(failed, _)| *failed == experiment) {
+                one.here = Err(why.clone());
+            }
+        }
+    }
+
+    /// True if a claim of the document has a figure.
+    fn answers(&self) -> bool {
+        let stands =
+            |one: &AnsweredClaim| !matches!(one.agreement, Agreement::NotMeasured | Agreement::NotClaimed);
+        self.claims.iter().any(stands)
     }
 
     fn report(&self) -> PaperReport<'_> {

@@ -61,20 +61,12 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
         git(&tree, &["add", "."]);
         git(&tree, &["commit", "--quiet", "-m", &format!("number {number}")]);
     }
-    let bisect = |range: &str| {
+    let bisect_with = |range: &str, more: &[&str]| {
         let place = tree.to_str().unwrap();
-        let mut tickmark = bench.command(&[
-            "lab",
-            "bisect",
-            range,
-            "syscall.signal.handle",
-            "--tree",
-            place,
-            "--format",
-            "json",
-        ]);
-        tickmark.env("XDG_CACHE_HOME", &cache).output().unwrap()
+        let own = ["lab", "bisect", range, "syscall.signal.handle", "--tree", place, "--format", "json"];
+        bench.command(&[&own, more].concat()).env("XDG_CACHE_HOME", &cache).output().unwrap()
     };
+    let bisect = |range: &str| bisect_with(range, &[]);
     let before = git(&tree, &["rev-parse", "HEAD"]);
     let model = crate::bench::page_of(&bisect("HEAD~12..HEAD").stdout);
     let answer = model["answer"].as_str().unwrap();
@@ -111,6 +103,8 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
     assert_eq!(none.status.code(), Some(5), "{none:?}");
     refused(&bisect("HEAD..HEAD~3"), 2, &["no ancestor"]);
     refused(&bisect("HEAD..HEAD"), 2, &["no commit to find"]);
+    let other = bisect_with("HEAD~3..HEAD", &["--kernel", "powerpc", "--agent", "rust"]);
+    refused(&other, 2, &["give agent c on powerpc"]);
     // A good commit that a merge brought: those before the merge lack it, and are not looked at.
     let main = git(&tree, &["symbolic-ref", "--short", "HEAD"]);
     git(&tree, &["checkout", "--quiet", "-b", "fix", "HEAD~12"]);

@@ -52,7 +52,9 @@ fn the_symbol_of_twelve_that_is_dear_is_named_with_its_instructions() {
         let all = [&["lab", "config-cost"], arguments, &["--tree", place, "--format", "json"]].concat();
         bench.command(&all).env("XDG_CACHE_HOME", &cache).output().unwrap()
     };
-    let model = page_of(&costs(&[&first, &second, "syscall.signal.handle"]).stdout);
+    let ended = costs(&[&first, &second, "syscall.signal.handle"]);
+    assert!(err(&ended).contains("12 symbols to tell apart: 2 to 13 kernels are built"), "{}", err(&ended));
+    let model = page_of(&ended.stdout);
     let symbols = |of: &Value| -> Vec<String> {
         of.as_array().unwrap().iter().map(|symbol| symbol["name"].as_str().unwrap().to_owned()).collect()
     };
@@ -86,6 +88,9 @@ fn the_symbol_of_twelve_that_is_dear_is_named_with_its_instructions() {
     let same = page_of(&costs(&[&first, &first, "syscall.null"]).stdout);
     assert!(same["answer"].as_str().unwrap().contains("the same configuration"), "{same}");
     refused(&costs(&[&first, "arm64", "syscall.null"]), 2, &["must be for the same architecture"]);
+    // An agent that there is not, before anything is built.
+    let other = costs(&["powerpc", "powerpc:hz=100", "syscall.null", "--agent", "rust"]);
+    refused(&other, 2, &["give agent c on powerpc"]);
     let makefile = tree.join("Makefile");
     refused(&costs(&[&first, makefile.to_str().unwrap(), "syscall.null"]), 2, &["no kernel's configuration"]);
 }

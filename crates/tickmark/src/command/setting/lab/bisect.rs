@@ -63,7 +63,8 @@ pub(super) fn run(store: &Store, options: &LabBisect) -> Result<Code, Error> {
     let tree = Tree::open(&options.tree, builds.folder())?;
     let bench = Bench::new(control.clone())?;
     let (probe, guest) = (&options.probe, &options.guest);
-    let exact = Exact { bench, control, store, builds, probe, metric: &metric, guest };
+    let mut exact = Exact { bench, control, store, builds, probe, metric: &metric, guest };
+    exact.check(&options.kernel)?;
     let mut work = Work { exact, tree, kernel: &kernel };
     let measured = work.bisect(&commits, options.margin)?;
     let found = match next_step(&measured, options.margin) {

@@ -76,7 +76,8 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     let builds = Cache::at(None)?.series_of_configurations(&source.key, first.arch(), &mut waits, &stop)?;
     let bench = Bench::new(control.clone())?;
     let (probe, guest) = (&options.probe, &options.guest);
-    let exact = Exact { bench, control: control.clone(), store, builds, probe, metric: &metric, guest };
+    let mut exact = Exact { bench, control: control.clone(), store, builds, probe, metric: &metric, guest };
+    exact.check(first.arch().name())?;
     let mut steps = Steps::new();
     let tree = source.ready(&exact.builds, &stop, &mut steps).map_err(|why| exact.or_interrupted(why))?;
     let mut work = Work { exact, tree, symbols: Vec::new(), texts: Vec::new(), steps };
@@ -88,7 +89,12 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     // The second one's, also where it lacks what the first one's symbols bring.
     let [first, second] = ends;
     (work.texts[0], work.texts[last]) = (Some(first), Some(second));
-    let measured = if last == 0 { Vec::new() } else { work.measure(options.margin, options.each)? };
+    let measured = if last == 0 {
+        Vec::new()
+    } else {
+        anstream::eprintln!("{}", builds_ahead(last, options.each));
+        work.measure(options.margin, options.each)?
+    };
     for at in [0, last] {
         if let Some(why) = measured.get(at).and_then(Measured::failed) {
             let (name, place) = (&names[usize::from(at > 0)], work.exact.builds.folder().display());
@@ -112,6 +118,16 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
         Format::Text => crate::command::print(&of.text())?,
     }
     Ok(Code::Done)
+}
+
+/// How many kernels two configurations with so many symbols between them take.
+fn builds_ahead(symbols: usize, each: bool) -> String {
+    let range = if each || symbols == 1 { String::new() } else { "2 to ".to_owned() };
+    let differ = tickmark_render::count(symbols as u32, "symbol");
+    format!(
+        "{differ} to tell apart: {range}{} kernels are built, each minutes; a second run goes on after Ctrl-C",
+        symbols + 1
+    )
 }
 
 struct Work<'a> {

@@ -1,7 +1,7 @@
 //! One figure of one kernel of a series that is built one after the other: instructions of an operation, the same in each boot.
 
 use super::explain::{OfBoot, explained, guest_of_one};
-use super::{guest_and_plan, operation_boot};
+use super::{guest_and_plan, guest_request, operation_boot};
 use crate::cli::GuestArgs;
 use crate::command::journal::{Journal, KeptFigure};
 use crate::command::lab::gate;
@@ -42,6 +42,15 @@ pub(super) struct Candidate<'a> {
 }
 
 impl Exact<'_> {
+    /// Refuses a guest that no kernel of the series could be booted in, before the first of them is built.
+    ///
+    /// # Errors
+    /// There is no such agent for its processor, or no QEMU.
+    pub(super) fn check(&mut self, kernel: &str) -> Result<(), Error> {
+        self.bench.check(&guest_request(&operation_boot(kernel, self.metric, self.guest)))?;
+        Ok(())
+    }
+
     /// What was measured of this work, which `key` tells from others beside the operation, the guest and the tools.
     pub(super) fn journal(&self, key: &str) -> Result<Journal, Error> {
         let (builds, guest) = (self.builds.key(), self.guest);

@@ -89,6 +89,14 @@ pub(in crate::command) fn check(machine: &Machine) -> Result<(), Error> {
     }
 }
 
+/// The operation that a probe of a matrix's `explain` is.
+///
+/// # Errors
+/// It is none.
+pub(in crate::command) fn metric_of(probe: &String) -> Result<String, Error> {
+    one_operation(probe)
+}
+
 /// A setting's guest, and the experiment that it belongs to, with its machine and speed.
 pub(in crate::command) struct ExplainedGuest {
     pub(in crate::command) experiment: String,

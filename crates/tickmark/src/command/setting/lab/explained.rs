@@ -114,6 +114,11 @@ impl ExplainedSettings {
         Ok(all)
     }
 
+    /// True if that operation is explained in so many settings.
+    pub(in crate::command) fn is_of(&self, metric: &str, settings: usize) -> bool {
+        self.all.len() == settings && self.all.iter().all(|one| one.explanation.metric == metric)
+    }
+
     /// The settings with their explanations, as they are shown.
     pub(in crate::command) fn explained(&self) -> Vec<Explained<'_>> {
         self.all.iter().map(|one| (one.label.as_str(), &one.explanation)).collect()

@@ -2,7 +2,7 @@
 
 use crate::cli::{CompareFormat, Experiment};
 use crate::command::matrix::{self, MatrixOutput};
-use crate::command::{arms, experiment, launched};
+use crate::command::{experiment, launched};
 use crate::error::{Code, Error};
 use std::path::Path;
 use tickmark_drive::file::{self, ExperimentFile, Length};
@@ -24,18 +24,10 @@ pub(super) fn measure(
             failed.for_each(|why| anstream::eprintln!("tickmark: {name}: {why}"));
             Ok(code)
         }
-        ExperimentFile::Launched(from) => {
-            let (recording, stopped) = launched::launch(store, options, &from)?;
-            let ids = [recording.meta.id.clone()];
-            if let Some(why) = arms::nothing(store, &ids) {
-                return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", ids[0])));
-            }
-            let is_partly = stopped || arms::failed(store, &ids, from.launches);
-            Ok(if is_partly { Code::Partly } else { Code::Done })
-        }
+        ExperimentFile::Launched(from) => Ok(launched::launch(store, options, &from)?.code),
         ExperimentFile::Here(from) => {
             let carried = experiment::carry_out(store, options, *from, false)?;
-            carried.tell(CompareFormat::Json)?;
+            carried.tell(store, CompareFormat::Json)?;
             Ok(carried.code(store))
         }
     }

@@ -55,3 +55,23 @@ fn the_table_of_claims_is_of_the_last_results() {
     }
     assert_eq!(there.trim(), table.trim(), "stale: cargo xtask claims");
 }
+
+#[test]
+fn claims_of_an_experiment_that_failed_say_why_and_the_answer_does() {
+    let paper = Paper::named("timecounter-cost").unwrap().unwrap();
+    let mut shown = super::Answered::from_groups("timecounter-cost", &paper, &[]);
+    shown.give_reasons(&[
+        ("clock-doses", "no server".to_owned()),
+        ("timecounter-cost", "no database".to_owned()),
+    ]);
+    let why = |experiment: &str| {
+        let one = shown.claims.iter().find(|one| one.claim.experiment == experiment).unwrap();
+        one.here.clone().unwrap_err()
+    };
+    // The main one has no name in a claim.
+    assert_eq!([why(""), why("clock-doses")], ["no database", "no server"]);
+    assert!(why("timestamp-doses").starts_with("no recording of "), "{}", why("timestamp-doses"));
+    assert!(!shown.answers());
+    let text = tickmark_render::paper::text(&shown.report());
+    assert!(text.contains("claims agree, 11 not measured: no database"), "{text}");
+}
