@@ -15,6 +15,7 @@
 
 mod agent;
 mod boot;
+mod built;
 mod cache;
 mod compiled;
 mod config;
@@ -35,6 +36,7 @@ mod tools;
 
 pub use agent::small_agent;
 pub use boot::{Boot, COUNTS, Guest};
+pub use built::{Built, Need};
 pub use cache::{Cache, digest};
 pub use error::Error;
 pub use image::{arch_of, is_for, is_static};
@@ -42,7 +44,7 @@ pub use initramfs::Archive;
 pub use inventory::{Component, Missing, inventory};
 pub use kallsyms::symbols;
 pub use kernel::{Arch, Kernel, Preempt, Source, Tick};
-pub use make::{Built, Need, Progress};
+pub use make::Progress;
 pub use module::Module;
 pub use plugin::{Plugin, plugin};
 pub use qemu::{Accel, Machine};

@@ -1,11 +1,11 @@
 //! Builds kernels from Debian's source, so that the same request gives the same bytes.
 
+use crate::built::{Built, Entry, KIND, Need, find_built};
 use crate::cache::{Cache, hash, hash_file};
 use crate::kernel::{Arch, Kernel};
 use crate::module::{Module, TREE};
 use crate::series::Configuration;
 use crate::{Error, compiled, config, tools};
-use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,33 +18,14 @@ use tickmark_process::{Child, End, Lines, Until};
 /// Bytes of a line of a build's log that are kept.
 const LINE: usize = 1 << 20;
 
-/// The kind of these cache entries.
-const KIND: &str = "kernels";
 /// Build date and host that every kernel reports, so that equal requests give equal bytes.
 const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
-
-/// A kernel in the cache.
-#[derive(Debug, Clone)]
-pub struct Built {
-    /// The requested kernel.
-    pub kernel: Kernel,
-    /// The image to boot.
-    pub image: PathBuf,
-    /// Its configuration.
-    pub config: PathBuf,
-    /// Name of its entry: a hash of the source's version, the fragments, the compiler and the time stamp.
-    pub key: String,
-    /// How long it was built just now, in s; none where it was there.
-    pub seconds: Option<f64>,
-    /// SHA-256 of the image.
-    pub sha256: String,
-    /// True if modules can be built for it.
-    pub takes_modules: bool,
-}
 
 /// How far a build is.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
+    /// So many kernels are to be built.
+    Missing(usize),
     /// Another lab builds.
     Waiting,
     /// The source is unpacked.
@@ -55,43 +36,11 @@ pub enum Progress<'a> {
     Module(&'a Module),
 }
 
-/// The file kernel.json of an entry.
-#[derive(Debug, Serialize, Deserialize)]
-struct Entry {
-    kernel: String,
-    source: String,
-    compiler: String,
-    seconds: f64,
-    sha256: String,
-}
-
 /// Who builds.
 pub(crate) struct Maker<'a> {
     pub(crate) cache: &'a Cache,
     pub(crate) stop: &'a dyn Fn() -> bool,
     pub(crate) on: &'a mut dyn FnMut(Progress<'_>),
-}
-
-/// Additional needs of a kernel that is in the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
-    /// Nothing: its image is enough.
-    Image,
-    /// That modules are to be built for it, too.
-    Modules,
-    /// It is built again, and compared.
-    Again,
-}
-
-impl Need {
-    fn is_met(self, found: &Built) -> bool {
-        match self {
-            Self::Image => true,
-            // Only these take modules.
-            Self::Modules => found.takes_modules || found.kernel.arch != Arch::X86_64,
-            Self::Again => false,
-        }
-    }
 }
 
 impl Cache {
@@ -120,12 +69,23 @@ impl Cache {
         Error::together(kernels.iter().flat_map(needs))?;
         let sources =
             kernels.iter().map(|kernel| tools::source(kernel.source)).collect::<Result<Vec<_>, _>>()?;
-        let mut lock = None;
-        for (kernel, (archive, source)) in kernels.iter().zip(&sources) {
+        let mut keys = Vec::new();
+        for (kernel, (_, source)) in kernels.iter().zip(&sources) {
             // The first line of what it says of itself.
             let said = compiled::version(&tools::compiler(kernel.arch)?)?;
             let compiler = said.lines().next().unwrap_or_default().to_owned();
             let key = hash(&[kernel.arch.name(), source, &config::fragment(kernel), &compiler, BUILT_AT]);
+            keys.push((key, compiler));
+        }
+        let is_here = |(kernel, (key, _)): (&Kernel, &(String, String))| {
+            find_built(self, kernel, key).is_some_and(|found| need.is_met(&found))
+        };
+        let missing = kernels.iter().zip(&keys).filter(|one| !is_here(*one)).count();
+        if missing > 0 {
+            (maker.on)(Progress::Missing(missing));
+        }
+        let mut lock = None;
+        for ((kernel, (archive, source)), (key, compiler)) in kernels.iter().zip(&sources).zip(keys) {
             let found = find_built(self, kernel, &key);
             if let Some(found) = found.as_ref().filter(|found| need.is_met(found)) {
                 built.push(found.clone());
@@ -161,22 +121,6 @@ impl Cache {
         }
         Ok(built)
     }
-}
-
-fn find_built(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
-    let folder = cache.entry(KIND, key);
-    let text = std::fs::read_to_string(folder.join("kernel.json")).ok()?;
-    let entry: Entry = serde_json::from_str(&text).ok()?;
-    let image = folder.join("image");
-    image.is_file().then(|| Built {
-        kernel: *kernel,
-        config: folder.join("config"),
-        key: key.to_owned(),
-        seconds: None,
-        sha256: entry.sha256,
-        takes_modules: folder.join(TREE).is_file(),
-        image,
-    })
 }
 
 /// The command that makes something of a kernel.

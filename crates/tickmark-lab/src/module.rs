@@ -1,7 +1,8 @@
 //! Kernel modules for guests: those that come with tickmark, and others, built for the kernel that is booted.
 
+use crate::built::Built;
 use crate::cache::{Cache, hash};
-use crate::make::{Built, Maker, Progress, make};
+use crate::make::{Maker, Progress, make};
 use crate::{Arch, Error, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -56,6 +56,13 @@ fn show(shown: &mut Option<WorkDisplay>, event: &ProgressEvent<'_>) {
         }
         ProgressEvent::Kernel(progress) => {
             let text = match progress {
+                tickmark_lab::Progress::Missing(missing) => {
+                    let kernels = tickmark_render::count(*missing as u32, "kernel");
+                    anstream::eprintln!(
+                        "{kernels} to build, some 3 to 5 minutes each on two CPUs; they are kept for the next time"
+                    );
+                    return;
+                }
                 tickmark_lab::Progress::Waiting => {
                     anstream::eprintln!("another lab is building kernels; waiting for it");
                     return;

@@ -90,11 +90,15 @@ impl Planted {
     }
 
     fn found(self) -> BTreeSet<&'static str> {
+        let is_found = |one: &Diagnosis| matches!(one.outcome, Outcome::Found(_));
+        self.diagnoses().into_iter().filter(is_found).map(|one| one.name).collect()
+    }
+
+    fn diagnoses(self) -> Vec<Diagnosis> {
         let Self { recording, facts, end, model, noise } = self;
         let patient =
             Patient { recording: &recording, facts: &facts, end: Some(&end), model, noise: Some(noise) };
-        let all = checks().map(|check| (check.look)(&patient));
-        all.filter(|one| matches!(one.outcome, Outcome::Found(_))).map(|one| one.name).collect()
+        checks().map(|check| (check.look)(&patient)).collect()
     }
 }
 
@@ -162,6 +166,23 @@ fn every_planted_fault_is_found_and_nothing_else() {
     assert_eq!(planted.found(), BTreeSet::from(["nohz-full-broken"]));
     let named: BTreeSet<&str> = faults.iter().map(|(name, _)| *name).chain(["nohz-full-broken"]).collect();
     assert_eq!(named, checks().map(|check| check.name).collect(), "each check has a fault of its own");
+}
+
+/// Either version of a cgroup's files; a quota of a group above is not this program's to lift.
+#[test]
+fn a_quota_of_the_own_group_can_be_lifted_for_a_proof() {
+    let proof = |name: &str, value: &str| {
+        let mut planted = Planted::good();
+        planted.fact(name, value);
+        planted.fact("state.cgroup.cpu.stat", "nr_periods 100; nr_throttled 60; throttled_time 3000000000");
+        let end = "nr_periods 200; nr_throttled 120; throttled_time 6000000000";
+        planted.end.know("state.cgroup.cpu.stat", "planted", end);
+        let all = planted.diagnoses();
+        all.into_iter().find(|one| one.name == "throttled").unwrap().proof.map(|proof| proof.knob)
+    };
+    assert_eq!(proof("cgroup.cpu.max", "50000 200000").unwrap(), "planted=50000 200000,max 200000");
+    assert_eq!(proof("cgroup.cpu.cfs_quota_us", "50000").unwrap(), "planted=50000,-1");
+    assert_eq!(proof("cgroup.cpu.quotas", "0.5 CPUs by /sys/fs/cgroup/above"), None);
 }
 
 /// An unreadable fact is reported as unknown and never as fine.

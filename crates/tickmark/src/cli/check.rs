@@ -74,7 +74,7 @@ pub(crate) struct Check {
     /// The gate is armed where false alarms are no more often than this
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "10%")]
     pub(crate) false_alarm: f64,
-    /// And where a slowdown (1%, 2% or 5%) of any one figure is found so often
+    /// The gate is armed only where a slowdown (1%, 2% or 5%) of any one figure is found at least this often
     #[arg(long, value_name = "SLOWDOWN=SHARE", value_parser = detection, default_value = "5%=80%")]
     pub(crate) detect: (f64, f64),
     /// Exit with 0 where no change is seen, armed or not

@@ -97,7 +97,7 @@ Examples:
   tickmark doctor --prove                        change what was found, measure, put it back
   tickmark doctor --prove -- ./bench.sh          by how long a command takes
 
-Exit codes: 0 nothing found, 3 something found, 1 nothing could be measured, 2 usage, 4 interrupted. What cannot be seen is said, and is
+Exit codes: 0 nothing found, 3 something found, 1 nothing could be measured, 2 usage, 4 interrupted, 5 no check could see what it needs. What cannot be seen is named, and is
 neither found nor fine.";
 
 pub(super) const TIMERS_EXAMPLES: &str = "\
@@ -110,7 +110,7 @@ Examples:
   tickmark timers --methods nanosleep --slack 1ns        without timer slack
   tickmark timers --methods nanosleep --class fifo --idle free,held
   tickmark timers --methods sleeper --class fifo --duration 1h --late 20us --confidence 99%
-  tickmark timers --methods nanosleep --bound 0.01%      and how long to measure until no more is certain to be later
+  tickmark timers --methods nanosleep --bound 0.01%      and how long to measure until it is certain that no more are later
   tickmark timers --methods nanosleep --priority fifo:95 --timerlat   beside the kernel's own instrument
   tickmark timers --methods nanosleep --priority fifo:80 --cyclictest > cyclictest.txt
   tickmark timers --methods nanosleep --priority fifo:80 --cpus all --duration 1h --live   with a histogram meanwhile

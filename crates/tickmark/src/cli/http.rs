@@ -45,7 +45,7 @@ pub(crate) struct Http {
     /// Measure no latency: the client reads no clock at all
     #[arg(long, conflicts_with = "paced")]
     pub(crate) count_only: bool,
-    /// Seconds after which an answer that has not come is none
+    /// Seconds after which a request without an answer counts as failed
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600), default_value = "5")]
     pub(crate) patience: u32,
     /// A server that runs already: http://HOST:PORT/PATH
@@ -69,7 +69,7 @@ pub(crate) struct Http {
     /// Its workers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2048), default_value = "128")]
     pub(crate) workers: u32,
-    /// What they are
+    /// Workers of our own server: processes or threads
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["processes", "threads"], default_value = "processes")]
     pub(crate) by: Vec<String>,
     /// Its CPU: the client's own (UP), or another one (SMP) [default: both, where there are two]

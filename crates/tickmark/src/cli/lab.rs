@@ -146,7 +146,7 @@ pub(crate) struct LabBoot {
     /// Memory in MiB [default: 256, on powerpc 128]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=65536))]
     pub(crate) memory: Option<u32>,
-    /// CPUs of the guest; where instructions are counted, they run in turns
+    /// CPUs of the guest; where instructions are counted, they take turns
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
     pub(crate) cpus: u32,
     /// Extra kernel command line, such as clocksource=hpet
@@ -356,7 +356,7 @@ fn path_limit(text: &str) -> Result<(String, f64), String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clocksource, hz-prediction, kernel-6.1-vs-6.12, precise-timers-low-hz, clock-tick-100-vs-1000, tick-anatomy, tick-modes)
+    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clock-tick-100-vs-1000, clocksource, hz-and-http, hz-and-packets, hz-prediction, kernel-6.1-vs-6.12, kernel-clock-reads, precise-timers-low-hz, sqlite-and-clocks, tick-anatomy, tick-modes)
     #[arg(value_name = "FILE|NAME")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names

@@ -7,7 +7,7 @@ use clap::Args;
 use tickmark_wire::Nanos;
 
 pub(super) const SQL_EXAMPLES: &str = "\
-The select_index of super-smack, which timecounter-cost.txt ran, and three other loads, by connections that are threads and block; the clock is read once for each transaction.
+The select_index of super-smack, which Losh ran in 2006 (see `tickmark experiments timecounter-cost`), and three other loads, by connections that are threads and block; the clock is read once for each transaction.
 SQLite is part of tickmark. A server of our own (--start) is started for each run, in a temporary folder and on a socket there, and is gone after it. One that runs already (--url) needs
 the tables http_auth and http_log, which --create makes.
 

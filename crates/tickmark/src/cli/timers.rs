@@ -69,10 +69,10 @@ pub(crate) struct Timers {
     /// Give an upper limit of the share that is later than these, too
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     pub(crate) late: Vec<Nanos>,
-    /// Say how long to measure until no more than this share is certain to be later, such as 0.01%
+    /// Say how long to measure until it is certain that no more than this share is later, such as 0.01%
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "rows")]
     pub(crate) bound: Option<f64>,
-    /// Ask the kernel's timerlat tracer too, in turns and for as long as a way (root, CONFIG_TIMERLAT_TRACER; one CPU)
+    /// Ask the kernel's timerlat tracer too, alternately and for as long as a way (root, CONFIG_TIMERLAT_TRACER; one CPU)
     #[arg(long, conflicts_with_all = ["timed_rows", "of", "on_threshold", "cpus"])]
     pub(crate) timerlat: bool,
     /// Show a histogram of the wake-ups of the run under way, twice a second, which takes some CPU time meanwhile

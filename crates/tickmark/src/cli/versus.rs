@@ -75,7 +75,7 @@ pub(crate) struct Versus {
     /// A command for each number from MIN to MAX, which stands for {VAR}
     #[arg(long, short = 'P', num_args = 3, value_names = ["VAR", "MIN", "MAX"], conflicts_with = "parameter_list", help_heading = "Commands")]
     pub(crate) parameter_scan: Vec<String>,
-    /// In steps of this
+    /// Step of --parameter-scan
     #[arg(long, short = 'D', value_name = "DELTA", requires = "parameter_scan", help_heading = "Commands")]
     pub(crate) parameter_step_size: Option<String>,
     /// A command for each of these values, which stands for {VAR}
@@ -129,7 +129,7 @@ pub(crate) struct Versus {
     /// A number that the commands print: a regular expression, whose first group it is, or a JSONPath such as $.latency.p99
     #[arg(long, value_name = "NAME=REGEX|JSONPATH", help_heading = "What is judged")]
     pub(crate) metric: Vec<String>,
-    /// That number is better higher
+    /// The number of --metric with this name is better if higher
     #[arg(long, value_name = "NAME", requires = "metric", help_heading = "What is judged")]
     pub(crate) higher: Vec<String>,
     /// What the verdict is about [default: command.time]

@@ -1,6 +1,7 @@
 //! `tickmark doctor`, on this machine and with faults that are really made.
 
 use crate::bench::{Bench, err, machine, out, page_of, program, refused};
+use crate::half::{Half, in_group};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -113,6 +114,29 @@ fn what_a_task_took_is_saved_when_it_is_moved_away_and_it_comes_back() {
     assert!(lost.contains(" -") && text.contains("restored"), "{text}");
     let list = allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
     assert_eq!(list, cpu, "put back");
+}
+
+/// The time that a quota takes comes back when it is lifted, and the quota is there again afterwards.
+#[test]
+#[ignore = "second tier: root"]
+fn what_a_quota_took_is_saved_when_it_is_lifted_and_it_comes_back() {
+    let _machine = machine();
+    let (bench, half) = (Bench::new(), Half::make());
+    let quota =
+        ["cpu.max", "cpu.cfs_quota_us"].map(|name| half.0.join(name)).into_iter().find(|file| file.exists());
+    let quota = quota.unwrap();
+    let before = std::fs::read_to_string(&quota).unwrap();
+    let words = ["doctor", "--only", "throttled,busy-cpu", "--cpu", &crate::bench::cpu(), "--prove"];
+    let output = in_group(&half.0, &bench, &words).output().unwrap();
+    let after = std::fs::read_to_string(&quota).unwrap();
+    drop(half);
+    let text = out(&output);
+    let knob = format!("proving throttled: {}={}", quota.display(), before.trim());
+    for part in [&knob, "without the quota, less of the CPU is lost: promised"] {
+        assert!(text.contains(part), "{part} is not in\n{text}{}", err(&output));
+    }
+    let lost = text.lines().find(|line| line.trim_start().starts_with("tick.lost ")).unwrap_or_default();
+    assert!(lost.contains(" -") && text.contains("restored") && after == before, "{after} {text}");
 }
 
 #[test]

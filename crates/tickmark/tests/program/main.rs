@@ -19,6 +19,7 @@ mod dose;
 mod experiment;
 mod faults;
 mod fleet;
+mod half;
 mod history;
 mod http;
 mod importing;

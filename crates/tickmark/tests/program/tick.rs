@@ -1,6 +1,7 @@
 //! `tickmark tick`: what interrupts a CPU, with names, against disturbers of a known kind.
 
 use crate::bench::{Bench, err, machine, out, page_of, refused};
+use crate::half::{Half, in_group};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 
@@ -173,45 +174,6 @@ fn without_root_the_names_come_from_counters() {
     );
 }
 
-/// A cgroup with half a CPU, of version 1 or 2, that goes with the test.
-struct Half(std::path::PathBuf);
-
-impl Half {
-    fn make() -> Self {
-        let unified = std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
-        let root = if unified { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
-        let half = Self(std::path::Path::new(root).join(format!("tickmark-test-{}", std::process::id())));
-        std::fs::create_dir(&half.0).unwrap();
-        let write = |name: &str, text: &str| std::fs::write(half.0.join(name), text).unwrap();
-        if unified {
-            write("cpu.max", "50000 100000");
-        } else {
-            write("cpu.cfs_period_us", "100000");
-            write("cpu.cfs_quota_us", "50000");
-        }
-        half
-    }
-
-    /// In how many periods the kernel stopped the group.
-    fn stops(&self) -> u64 {
-        let text = std::fs::read_to_string(self.0.join("cpu.stat")).unwrap();
-        let stops = text.lines().find_map(|line| line.strip_prefix("nr_throttled "));
-        stops.and_then(|stops| stops.trim().parse().ok()).unwrap_or_else(|| panic!("{text}"))
-    }
-}
-
-impl Drop for Half {
-    fn drop(&mut self) {
-        // Those in it are gone a moment after they have ended.
-        for _ in 0..100 {
-            if std::fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
-}
-
 /// No task had that time: the kernel stopped all of the group, also where the quota is that of the group above.
 #[test]
 #[ignore = "second tier: root"]
@@ -239,13 +201,8 @@ fn with_half_a_cpu() -> (Value, u64) {
     let half = Half::make();
     let own = half.0.join("own");
     std::fs::create_dir(&own).unwrap();
-    let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", own.display());
-    let output = Command::new("sh")
-        .args(["-c", &script, "sh", crate::bench::program(), "tick", "--cpu", "0", "--duration", "4s"])
-        .args(["--format", "json"])
-        .env("TICKMARK_STORE", bench.store())
-        .output()
-        .unwrap();
+    let words = ["tick", "--cpu", "0", "--duration", "4s", "--format", "json"];
+    let output = in_group(&own, &bench, &words).output().unwrap();
     let stops = half.stops();
     let _ = std::fs::remove_dir(&own);
     drop(half);

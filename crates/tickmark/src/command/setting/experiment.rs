@@ -61,6 +61,9 @@ pub(in crate::command) fn run(store: &Store, options: &ExperimentOptions) -> Res
     Ok(compare::code(&model, options.fail_on).worse(carried.code(store)))
 }
 
+/// Reasons for what was not measured that are said behind the tables.
+const REASONS: usize = 3;
+
 /// An experiment that was carried out.
 pub(in crate::command) struct CarriedOut {
     experiment: Experiment,
@@ -89,7 +92,11 @@ impl CarriedOut {
 
     /// Says what the system lacks for some of it, how it ended, and where its recordings are.
     pub(in crate::command) fn tell(&self, store: &Store, format: CompareFormat) -> Result<(), Error> {
-        lacking(store, &self.ids).iter().for_each(|why| anstream::eprintln!("tickmark: not measured: {why}"));
+        let lacking = lacking(store, &self.ids);
+        // Of whole suites the tables say it.
+        if lacking.len() <= REASONS {
+            lacking.iter().for_each(|why| anstream::eprintln!("tickmark: not measured: {why}"));
+        }
         let why = match self.halt {
             Halt::Done => String::new(),
             Halt::Narrow => ", as the intervals are narrow enough".to_owned(),

@@ -49,7 +49,7 @@ pub(in crate::command) fn run(
     let [quick, whole] = paper.minutes;
     let minutes = if options.quick { quick } else { whole };
     anstream::eprintln!(
-        "{name}: {}, about {} on two CPUs; kernels that are not in the cache take 3 to 5 min each",
+        "{name}: {}, about {} on two CPUs; kernels that are not built yet are built first",
         tickmark_render::count(paper.experiments.len() as u32, "experiment"),
         tickmark_render::paper::duration(minutes)
     );
