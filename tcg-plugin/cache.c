@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line, and the way into the kernel that has put it out. */
-struct line { uint64_t number; uint32_t evictor; struct line *next; };
+/* A line, the way into the kernel that has put it out, and the last visit that fetched from it. */
+struct line { uint64_t number, visit; uint32_t evictor; struct line *next; };
 struct cache {
 	unsigned sets, ways, shift;
 	uint64_t *tags;                 /* number + 1, the one used last first; 0 is none */
@@ -80,6 +80,20 @@ static bool access_line(struct cache *cache, uint64_t number, bool by_kernel)
 	return is_miss && is_counting;
 }
 
+/* A visit that others interrupt may fetch from a line anew behind them. */
+static void touch(struct cache *cache, uint64_t number)
+{
+	uint64_t visit = open_number();
+	struct line *line;
+	if (!visit || !is_counting)
+		return;
+	line = line_of(cache, number);
+	if (line->visit == visit)
+		return;
+	line->visit = visit;
+	line_fetched();
+}
+
 void fetch(const struct insn *insn)
 {
 	static uint64_t last;
@@ -91,6 +105,8 @@ void fetch(const struct insn *insn)
 			continue;
 		last = at;
 		misses_here()->instruction += access_line(cache, at, insn->flags & KERNEL);
+		if (insn->flags & KERNEL)
+			touch(cache, at);
 	}
 }
 

@@ -55,5 +55,7 @@ void write_caches(FILE *out);
 /* tree.c, for cache.c: the entry that is open, 0 where the program runs. */
 struct misses { uint64_t instruction, data; };
 uint32_t open_entry(void);
+uint64_t open_number(void);     /* of this visit */
+void line_fetched(void);        /* its first fetch from a line */
 struct misses *misses_here(void);
 #endif

@@ -345,6 +345,16 @@ uint32_t open_entry(void)
 	return here ? visit_name(here) : USER;
 }
 
+uint64_t open_number(void)
+{
+	return here ? visit_number(here) : 0;
+}
+
+void line_fetched(void)
+{
+	count_line(here);
+}
+
 struct misses *misses_here(void)
 {
 	bool in_kernel = previous && previous->flags & KERNEL && current->depth;

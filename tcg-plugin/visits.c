@@ -8,15 +8,15 @@
 #define ENTRIES 256
 
 /* A way into the kernel that is open; number 0 is where the program runs. `by_name` has a number for each name, `touched` the names in it. */
-struct visit { uint32_t name, entry; bool is_nested, is_open, may_repeat; uint64_t instructions; uint32_t *by_name, *touched, touched_count; };
+struct visit { uint32_t name, entry; bool is_nested, is_open, may_repeat; uint64_t number, instructions, lines; uint32_t *by_name, *touched, touched_count; };
 /* Visits of an entry that took the same number of instructions; the last of an entry's kinds has all others. */
 struct kind_of_visit { uint64_t instructions, count, *by_name; };
-struct entry { uint32_t name; bool is_nested; uint64_t count, total; struct kind_of_visit kinds[KINDS]; };
+struct entry { uint32_t name; bool is_nested; uint64_t count, total, lines; struct kind_of_visit kinds[KINDS]; };
 
 static struct visit visits[VISITS];
 static struct entry entries[ENTRIES];
 static uint32_t entry_count;
-static uint64_t lost;
+static uint64_t lost, opened;
 
 void *zeroed(size_t count, size_t size)
 {
@@ -45,7 +45,8 @@ uint32_t open_visit(uint32_t name, bool is_nested)
 	visits[at].is_nested = is_nested;
 	visits[at].is_open = true;
 	visits[at].may_repeat = false;
-	visits[at].instructions = 0;
+	visits[at].instructions = visits[at].lines = 0;
+	visits[at].number = ++opened;
 	return at;
 }
 
@@ -94,6 +95,7 @@ void close_visit(uint32_t at)
 		struct kind_of_visit *kind = kind_of(entry, visit->instructions);
 		entry->count++;
 		entry->total += visit->instructions;
+		entry->lines += visit->lines;
 		kind->count++;
 		into = kind->by_name;
 	} else if (visit->instructions) {
@@ -135,6 +137,16 @@ uint32_t visit_name(uint32_t at)
 	return visits[at].name;
 }
 
+uint64_t visit_number(uint32_t at)
+{
+	return visits[at].number;
+}
+
+void count_line(uint32_t at)
+{
+	visits[at].lines++;
+}
+
 uint64_t visits_lost(void)
 {
 	return lost;
@@ -159,7 +171,7 @@ void clear_visits(void)
 {
 	uint32_t at, kind;
 	for (at = 1; at < VISITS; at++) {
-		visits[at].instructions = 0;
+		visits[at].instructions = visits[at].lines = 0;
 		forget_names(&visits[at], NULL);
 	}
 	for (at = 0; at < entry_count; at++)
@@ -174,6 +186,8 @@ static void write_entry(FILE *out, const struct entry *entry)
 	uint32_t at, name;
 	fprintf(out, "entry\t%s\t%d\t%llu\t%llu\n", text_of(entry->name), entry->is_nested, (unsigned long long)entry->count,
 	        (unsigned long long)entry->total);
+	if (has_caches())
+		fprintf(out, "lines\t%llu\n", (unsigned long long)entry->lines);
 	for (at = 0; at < KINDS && entry->kinds[at].count; at++) {
 		fprintf(out, "kind\t%llu\t%llu", (unsigned long long)entry->kinds[at].instructions, (unsigned long long)entry->kinds[at].count);
 		for (name = 0; name < names(); name++)
@@ -183,7 +197,7 @@ static void write_entry(FILE *out, const struct entry *entry)
 	}
 }
 
-/* entry: NAME, nested, COUNT, INSTRUCTIONS, then its kinds: INSTRUCTIONS of each (0: of many kinds), COUNT, NAME=INSTRUCTIONS of all.
+/* entry: NAME, nested, COUNT, INSTRUCTIONS, then where there are caches the lines of code of all, and its kinds: INSTRUCTIONS of each (0: of many kinds), COUNT, NAME=INSTRUCTIONS of all.
  * unfinished: NAME, INSTRUCTIONS. */
 void write_visits(FILE *out)
 {

@@ -15,6 +15,9 @@ bool is_nested(uint32_t at);
 /* A page fault of which it is not known yet whether the instruction before it was carried out. */
 bool may_repeat(uint32_t at);
 void set_may_repeat(uint32_t at);
+/* Of all visits, each its own; and a line of code that it had not fetched before. */
+uint64_t visit_number(uint32_t at);
+void count_line(uint32_t at);
 uint64_t visits_lost(void);
 void clear_visits(void);
 void write_visits(FILE *out);

@@ -12,7 +12,7 @@ pub use difference::{Change, difference};
 
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_store::Recording;
-use tickmark_wire::{Batches, Observations, Part};
+use tickmark_wire::{Batches, Observations, Part, names};
 
 /// Ways into the kernel that an operation does not take by itself: interrupts (arch/x86/include/asm/idtentry.h,
 /// arch/powerpc/kernel/head_85xx.S).
@@ -68,6 +68,8 @@ pub struct Interrupt {
     pub functions: Vec<Function>,
     /// Its kinds: the most frequent first.
     pub kinds: Vec<InterruptKind>,
+    /// Lines of code that each fetches from, on average; none where no caches were simulated.
+    pub lines: Option<f64>,
     /// Lines of instructions and of data that programs fetched again, on average of each.
     pub refills: [f64; 2],
 }
@@ -116,6 +118,32 @@ pub struct Explanation {
     pub agreement: Agreement,
     /// The whole tree.
     pub calls: Calls,
+}
+
+impl Explanation {
+    /// What interrupts a loop that does nothing is the tick: the interrupt that took the most instructions.
+    #[must_use]
+    pub fn tick(&self) -> Option<&Interrupt> {
+        self.interrupts.first()
+    }
+
+    /// The operation's functions in the kernel; of a loop that does nothing, those of the tick.
+    #[must_use]
+    pub fn counted_functions(&self) -> &[Function] {
+        match self.tick().filter(|_| self.metric == names::SPIN) {
+            Some(tick) => &tick.functions,
+            None => &self.functions,
+        }
+    }
+}
+
+impl Interrupt {
+    /// Instructions of one of the most frequent kind; the mean where none is a kind.
+    #[must_use]
+    pub fn usual(&self) -> f64 {
+        let usual = self.kinds.iter().find(|kind| kind.is_usual && !kind.is_nested);
+        usual.and_then(|kind| kind.instructions).map_or(self.mean, |instructions| instructions as f64)
+    }
 }
 
 fn is_interrupt(name: &str) -> bool {
@@ -281,6 +309,7 @@ fn interrupt(calls: &Calls, name: &str) -> Interrupt {
         mean: own_instructions(&functions),
         functions,
         kinds,
+        lines: entries().map(|entry| entry.lines).sum::<Option<u64>>().map(|lines| lines as f64 / each),
         refills: refills.map(|lines| lines as f64 / each),
     }
 }

@@ -59,12 +59,17 @@ pub(crate) fn write(path: &Path, value: &[u8]) -> Result<(), Error> {
         })
 }
 
-/// Writes what a file held, byte for byte; where the kernel does not take it so, of a choice what was chosen.
+/// Where cgroups are, which come and go with what runs in them.
+const CGROUPS: &str = "/sys/fs/cgroup";
+
+/// Writes what a file held, byte for byte; where the kernel does not take it so, of a choice what was chosen. A cgroup that has gone took
+/// its settings with it.
 ///
 /// # Errors
 /// It does not hold the same bytes afterwards.
 pub(crate) fn put_back(path: &Path, held: &[u8]) -> Result<(), Error> {
-    if bytes(path).is_ok_and(|now| same(&now, held)) {
+    let is_gone = path.starts_with(CGROUPS) && path.try_exists().is_ok_and(|exists| !exists);
+    if is_gone || bytes(path).is_ok_and(|now| same(&now, held)) {
         return Ok(());
     }
     let whole = write(path, held);
@@ -90,6 +95,12 @@ fn same(now: &[u8], held: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_that_has_gone_needs_nothing_and_another_file_does() {
+        put_back(Path::new("/sys/fs/cgroup/tickmark-none/cpu.max"), b"max 100000").unwrap();
+        assert!(put_back(Path::new("/proc/sys/tickmark-none"), b"1").is_err());
+    }
 
     #[test]
     fn a_choice_is_what_is_in_brackets() {

@@ -15,6 +15,13 @@ const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c
 /// As agent-c/README.md has them.
 const FLAGS: [&str; 4] = ["-std=c99", "-O2", "-static", "-w"];
 
+/// True if the small agent has a probe of this name.
+#[must_use]
+pub fn small_agent_has(probe: &str) -> bool {
+    let row = format!("{{ \"{probe}\", ");
+    SOURCES.iter().any(|(file, text)| *file == "main.c" && text.contains(&row))
+}
+
 /// The small agent for an architecture, compiled where it is not in the cache.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ mod static_program;
 mod symbols;
 mod tools;
 
-pub use agent::small_agent;
+pub use agent::{small_agent, small_agent_has};
 pub use boot::{Boot, COUNTS, Guest};
 pub use built::{Built, Need};
 pub use cache::{Cache, digest};

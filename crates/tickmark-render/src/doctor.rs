@@ -273,8 +273,6 @@ pub fn open_metrics(all: &[Diagnosis]) -> String {
 /// Whether what a cause promised came, a line each.
 #[must_use]
 pub fn promises(cause: &str, promises: &[Promise]) -> String {
-    // What watches a CPU leaves it idle only while a quota stops it.
-    let cause = if cause == "idle" { "the quota" } else { cause };
     if promises.is_empty() {
         return format!("whether removing {cause} saves what it took is not known: too few runs saw it\n");
     }

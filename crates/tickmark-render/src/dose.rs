@@ -191,7 +191,7 @@ fn notes(dosed: &Dosed) -> String {
         let gap = DOCUMENT_GAP / each;
         let _ = write!(
             text,
-            "One operation ({name}) took {}. The {} a query that timecounter-cost.txt found between two clocks would take {gap:.0} of them{}. How many a transaction makes itself is not \
+            "One operation ({name}) took {}. The {} a query that the document found between two clocks would take {gap:.0} of them{}. How many a transaction makes itself is not \
              counted here, as compilers put them into what calls them (`tickmark clock-reads --calls NAME` counts those that are functions with a name): that a slower clock has more of them done stays untested. ",
             time(*each),
             time(DOCUMENT_GAP),

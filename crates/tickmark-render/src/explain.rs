@@ -190,9 +190,11 @@ fn caches(of: &Explanation) -> Vec<String> {
     )];
     for interrupt in that_matter(of) {
         let misses = |at: usize| interrupt.functions.iter().map(|function| function.misses[at]).sum::<f64>();
+        let lines = interrupt.lines.map(|lines| format!("{} lines of code, ", instructions(lines)));
         all.push(format!(
-            "{}, each: {} and {} misses; programs then fetch {} and {} lines again that it had put out.",
+            "{}, each: {}{} and {} misses; programs then fetch {} and {} lines again that it had put out.",
             spoken(&interrupt.name),
+            lines.unwrap_or_default(),
             instructions(misses(0)),
             instructions(misses(1)),
             instructions(interrupt.refills[0]),

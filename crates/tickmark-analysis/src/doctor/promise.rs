@@ -1,6 +1,6 @@
 //! Whether taking a cause away from a CPU saved what its share there promised.
 
-use crate::noise::{Quantile, shares_by_run, summarize_late};
+use crate::noise::{Cause, GapCause, Quantile, shares_by_run, summarize_late};
 use crate::report;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,12 +57,16 @@ pub fn promises(with: &Recording, without: &Recording, cause: &str) -> Vec<Promi
     // Those of one block are a pair: where a run has failed, nobody knows which.
     let pairs = if here.len() == away.len() { &here[..] } else { &[] };
     let saved: Vec<f64> = pairs.iter().zip(away).map(|(here, away)| here - away).collect();
-    let share = interval(&shares_by_run(with, cause)).zip(interval(&saved));
+    let is_quota = cause == GapCause::Quota.code();
+    // What watches a CPU leaves it idle only while a quota stops it.
+    let taker = if is_quota { Cause::Idle.words() } else { cause.to_owned() };
+    let share = interval(&shares_by_run(with, &taker)).zip(interval(&saved));
     let mut all: Vec<Promise> = share
         .map(|(promised, measured)| Promise { what: Saved::Lost, promised, measured })
         .into_iter()
         .collect();
-    let late = |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok();
+    // A thread that waits leaves it idle in any case.
+    let late = |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok().filter(|_| !is_quota);
     if let Some((late, measured)) = late(with).zip(late(without)) {
         let limits = |known: &Option<Quantile>| {
             let known = known.as_ref()?;

@@ -30,9 +30,17 @@ const KNOWN: f64 = 0.95;
 /// A cause is worth a proof from this share of the CPU on.
 const LARGE: f64 = 0.002;
 /// Threads of the kernel that it binds to a CPU.
-const BOUND: [&str; 6] = ["kworker/", "ksoftirqd/", "rcuc/", "ktimers/", "irq_work/", "backlog_napi/"];
-/// Those of them that run before any real-time task, or are for moments.
-const URGENT: [&str; 3] = ["migration/", "cpuhp/", "idle_inject/"];
+const BOUND: [&str; 9] = [
+    "kworker/",
+    "ksoftirqd/",
+    "migration/",
+    "cpuhp/",
+    "idle_inject/",
+    "rcuc/",
+    "ktimers/",
+    "irq_work/",
+    "backlog_napi/",
+];
 /// Causes of a kind that are told by name, the largest.
 const NAMED: usize = 5;
 
@@ -62,15 +70,16 @@ fn lost(
     Ok((shares.iter().map(|(_, share)| share).sum(), evidence))
 }
 
-/// How the largest of some causes is kept away from what was watched on a CPU, where the kernel's events say which it is.
-fn removal(patient: &Patient<'_>, knob: impl Fn(&Cause, u32) -> Option<String>) -> Option<Proof> {
+/// How the largest of some causes is kept away from the watched CPU, where the kernel's events say which it is.
+fn removal(patient: &Patient<'_>, knob: impl Fn(&Cause) -> Option<String>) -> Option<Proof> {
     let witness = patient.noise.as_ref()?.witness.as_ref()?.as_ref().ok()?;
     if witness.foreign {
         return None;
     }
     let cpu = patient.recording.sessions.first()?.settled.cpu;
     let large = witness.takers.iter().filter(|taker| taker.net(witness.event_cost) > LARGE * witness.span);
-    let (cause, knob) = large.into_iter().find_map(|taker| Some((&taker.cause, knob(&taker.cause, cpu)?)))?;
+    let (cause, knob) = large.into_iter().find_map(|taker| Some((&taker.cause, knob(&taker.cause)?)))?;
+    let knob = format!("{knob}=now,not:{cpu}");
     Some(Proof { knob, probe: names::TICK, removes: Some(cause.words()) })
 }
 
@@ -137,8 +146,8 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
         let (share, mut evidence) = lost(patient, "lost to devices", by_events, device)?;
         evidence.extend(patient.shown("interrupts.on_cpu"));
         let found = Diagnosis::found_or_fine(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence);
-        Ok(found.removed_by(removal(patient, |cause, cpu| match cause {
-            Cause::Device { number, .. } => Some(format!("irq:{number}=now,not:{cpu}")),
+        Ok(found.removed_by(removal(patient, |cause| match cause {
+            Cause::Device { number, .. } => Some(format!("irq:{number}")),
             _ => None,
         })))
     })
@@ -154,20 +163,14 @@ fn busy(patient: &Patient<'_>) -> Diagnosis {
             |what| *what == GapCause::Task,
         )?;
         let found = Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence);
-        let has_others = patient.fact("cpu.online").is_ok_and(|online| online.contains(['-', ',']));
-        Ok(found.removed_by(removal(patient, |cause, cpu| outrun(cause, cpu, has_others))))
+        Ok(found.removed_by(removal(patient, |cause| match cause {
+            // Threads of the kernel that belong to a CPU stay there.
+            Cause::Task { name, thread, .. } if !BOUND.iter().any(|bound| name.starts_with(bound)) => {
+                Some(format!("affinity:{thread}"))
+            }
+            _ => None,
+        })))
     })
-}
-
-/// A task is sent to another CPU; what has to stay, or finds none, waits for who is more urgent.
-fn outrun(cause: &Cause, cpu: u32, has_others: bool) -> Option<String> {
-    let Cause::Task { name, thread, .. } = cause else { return None };
-    let is = |all: &[&str]| all.iter().any(|begin| name.starts_with(begin));
-    match (is(&URGENT), has_others && !is(&BOUND)) {
-        (true, _) => None,
-        (_, true) => Some(format!("affinity:{thread}=now,not:{cpu}")),
-        (_, false) => Some("policy=other,fifo:50".to_owned()),
-    }
 }
 
 /// `some avg10=9.38 avg60=...; full ...`
@@ -204,7 +207,7 @@ fn is_throttling(name: &str) -> bool {
 fn throttled(patient: &Patient<'_>) -> Diagnosis {
     const NAME: &str = "throttled";
     looked(NAME, || {
-        patient.fact("state.cgroup.cpu.stat")?;
+        patient.fact(NEAREST)?;
         let of = |text: &str| -> Option<[f64; 3]> {
             let micros = count(text, "throttled_usec").or_else(|| Some(count(text, "throttled_time")? / 1e3));
             Some([count(text, "nr_periods")?, count(text, "nr_throttled")?, micros?])
@@ -214,10 +217,10 @@ fn throttled(patient: &Patient<'_>) -> Diagnosis {
         let spans = stats.filter_map(|(name, fact)| {
             let text = fact.value.as_deref()?;
             let end = patient.end.and_then(|facts| facts.get(name)).unwrap_or(text);
-            of(text).zip(of(end))
+            Some((name, of(text)?, of(end)?))
         });
-        let (before, after) = spans
-            .max_by(|(a, b), (c, d)| (b[2] - a[2]).total_cmp(&(d[2] - c[2])))
+        let (group, before, after) = spans
+            .max_by(|(_, a, b), (_, c, d)| (b[2] - a[2]).total_cmp(&(d[2] - c[2])))
             .ok_or("cpu.stat has no nr_throttled")?;
         let [periods, times, micros] = [0, 1, 2].map(|at| (after[at] - before[at]).max(0.0));
         let files =
@@ -242,11 +245,15 @@ fn throttled(patient: &Patient<'_>) -> Diagnosis {
         let cost =
             seconds.filter(|seconds| *seconds > 0.0).map(|seconds| Cost::Share(micros / 1e6 / seconds));
         let is_found = share(times, periods) > PERIODS && times > 1.0;
-        Ok(Diagnosis::found_or_fine(NAME, is_found, cost, evidence).removed_by(lifted_quota(patient)))
+        let proof = lifted_quota(patient).filter(|_| group == NEAREST);
+        Ok(Diagnosis::found_or_fine(NAME, is_found, cost, evidence).removed_by(proof))
     })
 }
 
-/// The quota of the own cgroup taken off, by either version of its file: while it stops a loop, the CPU is idle.
+/// Counts of the nearest group that has a quota.
+const NEAREST: &str = "state.cgroup.cpu.stat";
+
+/// The quota of the own cgroup taken off, by either version of its file.
 fn lifted_quota(patient: &Patient<'_>) -> Option<Proof> {
     let files = [("cgroup.cpu.max", "max"), ("cgroup.cpu.cfs_quota_us", "-1")];
     let knob = files.into_iter().find_map(|(name, none)| {
@@ -256,7 +263,9 @@ fn lifted_quota(patient: &Patient<'_>) -> Option<Proof> {
             now.split_once(' ').map_or((now, String::new()), |(quota, period)| (quota, format!(" {period}")));
         (quota != none).then(|| format!("{}={now},{none}{period}", fact.source))
     })?;
-    Some(Proof { knob, probe: names::TICK, removes: Some(Cause::Idle.words()) })
+    let witness = patient.noise.as_ref().and_then(|noise| noise.witness.as_ref()?.as_ref().ok());
+    let removes = witness.map(|_| GapCause::Quota.code());
+    Some(Proof { knob, probe: names::TICK, removes })
 }
 
 /// Limits on real-time tasks: they are refused, or throttled in each period.
@@ -301,18 +310,7 @@ fn real_time(patient: &Patient<'_>) -> Diagnosis {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cause, count, outrun};
-
-    #[test]
-    fn a_task_is_moved_or_outrun() {
-        let task = |name: &str| Cause::Task { name: name.to_owned(), thread: 7, cgroup: None };
-        let knob = |name, has_others| outrun(&task(name), 1, has_others);
-        assert_eq!(knob("gcc", true).as_deref(), Some("affinity:7=now,not:1"));
-        for (name, has_others) in [("gcc", false), ("kworker/1:2", true)] {
-            assert_eq!(knob(name, has_others).as_deref(), Some("policy=other,fifo:50"), "{name}");
-        }
-        assert_eq!((knob("migration/1", true), outrun(&Cause::Idle, 1, true)), (None, None));
-    }
+    use super::count;
 
     #[test]
     fn counts_of_a_cgroup_are_read_by_name() {

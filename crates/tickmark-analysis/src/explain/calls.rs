@@ -28,6 +28,8 @@ pub struct Entry {
     pub count: u64,
     /// Instructions of all.
     pub instructions: u64,
+    /// Lines of code that all of them fetched from, each counted once in each; none where no caches were simulated.
+    pub lines: Option<u64>,
     /// By their number of instructions, in the order in which each was seen first.
     pub kinds: Vec<Kind>,
 }
@@ -115,7 +117,8 @@ impl Calls {
                 let name = name(fields.next()?)?;
                 let [is_nested, count, instructions] = numbers(fields)?[..] else { return None };
                 let is_nested = is_nested == 1;
-                self.entries.push(Entry { name, is_nested, count, instructions, kinds: Vec::new() });
+                let (lines, kinds) = (None, Vec::new());
+                self.entries.push(Entry { name, is_nested, count, instructions, lines, kinds });
             }
             "kind" => {
                 let (each, visits) = (count(fields.next()?)?, count(fields.next()?)?);
@@ -132,6 +135,11 @@ impl Calls {
                 }
                 let instructions = (each > 0).then_some(each);
                 self.entries.last_mut()?.kinds.push(Kind { instructions, count: visits, by_function });
+            }
+            "lines" => {
+                let [lines] = numbers(fields)?[..] else { return None };
+                let earlier = self.entries.last_mut()?.lines.replace(lines);
+                return earlier.is_none().then_some(());
             }
             "unfinished" => {
                 let name = name(fields.next()?)?;
@@ -207,7 +215,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "windows\t40\t42\nnode\t0\t0\tprogram\t30\t0\t0\t0\nnode\t1\t0\tentry\t20\t2\t1\t0\n\
-        node\t2\t1\tread\t12\t2\t0\t0\nnode\t3\t2\tcopy\t20\t4\t0\t2\nentry\tentry\t0\t2\t52\n\
+        node\t2\t1\tread\t12\t2\t0\t0\nnode\t3\t2\tcopy\t20\t4\t0\t2\nentry\tentry\t0\t2\t52\nlines\t7\n\
         kind\t25\t1\tentry=10\tread=5\tcopy=10\nkind\t27\t1\tentry=10\tread=7\tcopy=10\nlost\t0\n\
         caches\nrefill\tentry\t5\t6\nend\n";
 
@@ -226,7 +234,7 @@ mod tests {
             [stack("program", 30), stack("entry", 20), stack("entry;read", 12), stack("entry;read;copy", 20)]
         );
         assert_eq!(calls.entries[0].kinds[1].by_function["read"], 7);
-        assert_eq!(calls.refills.as_ref().unwrap()["entry"], [5, 6]);
+        assert_eq!((calls.refills.as_ref().unwrap()["entry"], calls.entries[0].lines), ([5, 6], Some(7)));
     }
 
     #[test]
@@ -243,6 +251,7 @@ mod tests {
         assert!(deep(chain(300)) && !deep(chain(301)), "as deep as the plugin goes");
         assert!(parse(&TEXT.replace("lost", "windows\t1\nlost")).is_err());
         assert!(parse(&TEXT.replace("end", "refill\tentry\t5\t6\nend")).is_err());
+        assert!(parse(&TEXT.replace("lines\t7", "lines\t7\nlines\t7")).is_err());
         assert!(parse(&TEXT.replace("program\t30", "program\t18446744073709551615")).is_err());
         assert!(parse(&TEXT.replace("read=5\tcopy=10", "read=5\tread=10")).is_err());
         assert!(parse(&TEXT.replace("\tcopy=10", "\t=10")).is_err());

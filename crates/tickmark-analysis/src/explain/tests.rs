@@ -17,7 +17,8 @@ fn kind(instructions: u64, count: u64, by: &[(&str, u64)]) -> Kind {
 /// Four reads of 20 instructions, one of which calls itself, and two ticks of 100 and 130.
 fn calls() -> Calls {
     let kinds = vec![kind(100, 1, &[(TIMER, 100)]), kind(130, 1, &[(TIMER, 100), ("softirq", 30)])];
-    let entry = Entry { name: TIMER.to_owned(), is_nested: false, count: 2, instructions: 230, kinds };
+    let entry =
+        Entry { name: TIMER.to_owned(), is_nested: false, count: 2, instructions: 230, lines: None, kinds };
     Calls {
         windows: vec![160, 250],
         nodes: vec![

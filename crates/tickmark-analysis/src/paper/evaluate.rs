@@ -11,7 +11,7 @@ use crate::scenario::{Timer, read_scenarios};
 use crate::{hz, report};
 use tickmark_stats::two::{self, Difference};
 use tickmark_stats::{Interval, median};
-use tickmark_store::Recording;
+use tickmark_store::{Recording, Status};
 use tickmark_wire::Name;
 
 /// ns by which a read of ACPI-Fast is slower than one of the TSC (timecounter-cost.txt).
@@ -103,7 +103,10 @@ impl MeasuredGroup {
             "last" => self.settings.len().checked_sub(1),
             name => self.settings.iter().position(|known| known == name),
         };
-        names.split('|').find_map(one).ok_or_else(|| format!("no setting {names} was measured"))
+        names
+            .split('|')
+            .find_map(one)
+            .ok_or_else(|| format!("no setting {} was measured", names.replace('|', " or ")))
     }
 
     fn setting(&self, name: &str) -> Result<&Recording, String> {
@@ -135,7 +138,7 @@ impl MeasuredGroup {
             changes.iter_mut().for_each(|one| *one = inverse(one));
         }
         let found = match &changes[..] {
-            [] => return Err(self.reason(metric)),
+            [] => return Err(reason(&[from, to].map(|at| &self.recordings[at]), metric)),
             [only] => only.clone(),
             several => {
                 let points: Vec<f64> = several.iter().map(|one| one.point).collect();
@@ -161,25 +164,13 @@ impl MeasuredGroup {
             let own = |line: &&Line| line.metric == wanted.metric && line.claim.is_some();
             against.lines.iter().find(own)
         });
-        let line = line.ok_or_else(|| self.reason(&wanted.metric))?;
+        let line = line.ok_or_else(|| reason(&[from, at].map(|at| &self.recordings[at]), &wanted.metric))?;
         let [base, other] = line.values.each_ref().map(Vec::as_slice);
         let (minus, plus) = if at == 0 { (other, base) } else { (base, other) };
         let difference = Difference::paired(minus, plus).or_else(|| Difference::welch(minus, plus));
         let difference = difference.ok_or("too few runs for a difference")?;
         let sides = Some([self.settings[from].clone(), self.settings[at].clone()]);
         Ok(Figure { sides, ..Figure::between(difference.point, difference.interval(CONFIDENCE), Confidence) })
-    }
-
-    /// Why there is no change of a metric.
-    fn reason(&self, metric: &str) -> String {
-        let name = Name::new(metric);
-        let why = self.recordings.iter().find_map(|recording| recording.reason(&name));
-        let planned = |recording: &Recording| recording.runs_of(&name).next().is_some();
-        match why {
-            Some(why) => why.to_owned(),
-            None if self.recordings.iter().any(planned) => format!("{metric} has no figure in both settings"),
-            None => format!("{metric} was not measured"),
-        }
     }
 
     /// The tick's share of the CPU, or by how much it is above that of another setting.
@@ -263,6 +254,31 @@ fn inverse(figure: &Figure) -> Figure {
     }
 }
 
+/// Why recordings have no figure of a metric, or of all whose names begin so (`op.*`).
+fn reason(recordings: &[&Recording], metric: &str) -> String {
+    let is_it = |name: &Name| match metric.strip_suffix('*') {
+        Some(begin) => name.as_str().starts_with(begin),
+        None => name.as_str() == metric,
+    };
+    let names = |recording: &&Recording| {
+        let planned = recording.meta.plan.metrics.iter().map(|metric| &metric.name);
+        planned.filter(|name| is_it(name)).cloned().collect::<Vec<_>>()
+    };
+    let has_figure =
+        |recording: &Recording, name: &Name| recording.runs_of(name).any(|run| run.status == Status::Ok);
+    let lacking = recordings
+        .iter()
+        .flat_map(|recording| names(recording).into_iter().map(move |name| (*recording, name)));
+    let why = lacking
+        .filter(|(recording, name)| !has_figure(recording, name))
+        .find_map(|(recording, name)| recording.reason(&name).map(str::to_owned));
+    match why {
+        Some(why) => why,
+        None if recordings.iter().all(|one| names(one).is_empty()) => format!("{metric} was not measured"),
+        None => format!("{metric} has no figure"),
+    }
+}
+
 fn tick(recording: &Recording) -> Result<hz::Tick, String> {
     hz::read_tick(recording).ok_or_else(|| "the tick was not measured".to_owned())
 }
@@ -271,10 +287,7 @@ fn tick(recording: &Recording) -> Result<hz::Tick, String> {
 fn level(recording: &Recording, metric: &str) -> Result<Figure, String> {
     let model = report::build(recording, &|_| true, false);
     let row = model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric);
-    let none = || {
-        recording.reason(&Name::new(metric)).map_or_else(|| format!("{metric} has no figure"), str::to_owned)
-    };
-    let value = row.and_then(|row| row.value).ok_or_else(none)?;
+    let value = row.and_then(|row| row.value).ok_or_else(|| reason(&[recording], metric))?;
     // Of guests that count instructions, runs are phases of the tick.
     let kind = if hz::read_tick(recording).is_some() { Phases } else { Confidence };
     Ok(Figure::between(value.point, value.interval, kind))

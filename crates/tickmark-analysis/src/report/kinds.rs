@@ -14,7 +14,7 @@ pub(super) fn rows_of_sample(sample: &Sample<'_>, recording: &Recording, period:
     let is_tick = sample.metric.headline == Headline::TickTrain;
     let gaps = if is_tick { gaps(&Sample::of_gaps(recording, sample.metric)) } else { Vec::new() };
     if sample.runs.is_empty() {
-        return std::iter::once(rows::without(sample)).chain(gaps).collect();
+        return std::iter::once(rows::without(sample, recording)).chain(gaps).collect();
     }
     match sample.metric.headline {
         Headline::TickTrain => tick(sample, recording).into_iter().chain(gaps).collect(),

@@ -6,7 +6,7 @@ use crate::sample::{Detail, Figures, NoFigure, Sample, SeparateModes, Spread};
 use std::collections::HashMap;
 use tickmark_stats::states::two_states;
 use tickmark_stats::{Sorted, median, median_of_runs, spread};
-use tickmark_store::Status;
+use tickmark_store::{Recording, Status};
 use tickmark_wire::{Better, Headline, names};
 
 /// A read that costs more than this part of the system call went through the kernel.
@@ -252,7 +252,7 @@ pub(super) fn note_paths(rows: &mut [Row]) {
 }
 
 /// The row of a metric that gave no figure.
-pub(super) fn without(sample: &Sample<'_>) -> Row {
+pub(super) fn without(sample: &Sample<'_>, recording: &Recording) -> Row {
     let mut row = base(sample, "", &sample.metric.title);
     (row.status, row.marks) = match (sample.failures.first(), &sample.without) {
         (Some(failed), _) => {
@@ -260,6 +260,12 @@ pub(super) fn without(sample: &Sample<'_>) -> Row {
             (status, vec![Mark::Said(why)])
         }
         (None, Some((_, why @ NoFigure::NotTold))) => {
+            (RowStatus::Unsupported, vec![Mark::Nothing(why.clone())])
+        }
+        // Where instructions are counted there are no caches to see.
+        (None, Some((_, why @ (NoFigure::NoRise | NoFigure::NoStep))))
+            if crate::instruction(recording).is_some() =>
+        {
             (RowStatus::Unsupported, vec![Mark::Nothing(why.clone())])
         }
         (None, Some((_, why))) => (RowStatus::Failed, vec![Mark::Nothing(why.clone())]),
@@ -274,5 +280,31 @@ fn status_reason(status: &Status) -> (RowStatus, String) {
         Status::Failed(reason) => (RowStatus::Failed, reason.message.clone()),
         Status::TimedOut(reason) => (RowStatus::Timeout, reason.message.clone()),
         Status::Ok | Status::Open => (RowStatus::Missing, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickmark_wire::shared::INSTRUCTION;
+
+    #[test]
+    fn what_has_no_caches_lacks_their_figures_and_does_not_fail() {
+        let folder = format!("{}/../../fixtures/doctor", env!("CARGO_MANIFEST_DIR"));
+        let mut recording = tickmark_store::load(std::path::Path::new(&folder)).unwrap();
+        let status = |recording: &Recording, why| {
+            let metric = &recording.meta.plan.metrics[0];
+            let (runs, failures) = (Vec::new(), Vec::new());
+            without(&Sample { metric, runs, failures, without: Some((1, why)), open: 0 }, recording).status
+        };
+        assert_eq!(status(&recording, NoFigure::NoRise), RowStatus::Failed);
+        recording.sessions[0].environment.know(INSTRUCTION, "planted", "16");
+        for (why, expected) in [
+            (NoFigure::NoRise, RowStatus::Unsupported),
+            (NoFigure::NoStep, RowStatus::Unsupported),
+            (NoFigure::NoBatch, RowStatus::Failed),
+        ] {
+            assert_eq!(status(&recording, why), expected);
+        }
     }
 }

@@ -182,15 +182,16 @@ impl Bench {
         Ok(bytes)
     }
 
-    /// Refuses a guest that could not be made, as far as that is known before its kernel is built; its agent is made ready.
+    /// Refuses a guest that could not be made, as far as that is known before its kernel is built; its agent is made ready, and named.
     ///
     /// # Errors
     /// Why it could not.
-    pub fn check(&mut self, wanted: &GuestRequest<'_>) -> Result<(), Error> {
+    pub fn check(&mut self, wanted: &GuestRequest<'_>) -> Result<AgentKind, Error> {
         let look = GuestOutline::at(wanted)?;
         tickmark_lab::require_qemu(look.arch)?;
         files(wanted.files, look.arch, &self.control)?;
-        self.agent(look.kind == AgentKind::C, look.arch).map(drop)
+        self.agent(look.kind == AgentKind::C, look.arch)?;
+        Ok(look.kind)
     }
 
     /// A guest whose kernel is an image or has been built.

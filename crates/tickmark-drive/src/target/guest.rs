@@ -270,6 +270,11 @@ impl Guest {
             }
         } else {
             facts.know("guest.kernel", source, self.image.display().to_string());
+            // It may be another one under the same name the next time.
+            match std::fs::read(&self.image) {
+                Ok(bytes) => facts.know("guest.image", "SHA-256", tickmark_lab::digest(&bytes)),
+                Err(error) => facts.miss("guest.image", "SHA-256", error.to_string()),
+            }
         }
         let appended = self.append.trim();
         facts.know("guest.append", source, if appended.is_empty() { "nothing" } else { appended });

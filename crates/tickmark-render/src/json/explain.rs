@@ -77,6 +77,8 @@ json_object! {
         /// Of each interrupt, on average.
         functions: Vec<FunctionPage> = functions(all, &of.functions),
         kinds: Vec<KindPage> = of.kinds.iter().map(KindPage::new).collect(),
+        /// Lines of code that each fetches from, where caches were simulated.
+        lines: Option<f64> = of.lines,
         /// Lines of instructions and of data that programs fetched again as it had put them out, of each.
         refills: Option<[f64; 2]> = all.calls.refills.as_ref().map(|_| of.refills),
     }

@@ -2,7 +2,6 @@
 
 use super::PaperReport;
 use crate::number;
-use std::collections::BTreeMap;
 use tickmark_analysis::paper::{Agreement, AnsweredClaim, ClaimUnit, Figure, IntervalKind, Measure};
 
 /// A figure of ours with its interval; why there is none.
@@ -87,17 +86,17 @@ pub(super) fn agreement(report: &PaperReport<'_>) -> String {
             parts.push(format!("{} {word}", count(agreement)));
         }
     }
-    let lacking = if measured == 0 { most_frequent_reason(report.claims) } else { None };
-    parts.join(", ") + &lacking.map_or_else(String::new, |why| format!(": {why}"))
+    parts.join(", ") + &most_frequent_reason(report.claims).filter(|_| measured == 0).unwrap_or_default()
 }
 
-/// Why most of the claims without a figure have none.
-fn most_frequent_reason(claims: &[AnsweredClaim]) -> Option<&str> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for why in claims.iter().filter_map(|one| one.here.as_ref().err()) {
-        *counts.entry(why).or_default() += 1;
-    }
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(why, _)| why)
+/// Why most of the claims have no figure, and how many of them, where anything was to measure it.
+fn most_frequent_reason(claims: &[AnsweredClaim]) -> Option<String> {
+    let could = claims.iter().filter(|one| !matches!(one.claim.measure, Measure::Nothing(_)));
+    let whys: Vec<&String> = could.filter_map(|one| one.here.as_ref().err()).collect();
+    let count = |why: &String| whys.iter().filter(|own| **own == why).count();
+    // The first of several.
+    let why = whys.iter().rev().max_by_key(|why| count(why))?;
+    Some(format!(" ({} of them: {why})", count(why)))
 }
 
 /// Why claims differ, where that is known: the first reasons.

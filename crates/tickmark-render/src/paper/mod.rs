@@ -22,6 +22,8 @@ pub struct PaperReport<'a> {
     pub forms: &'a [Form],
     /// The recordings behind them.
     pub recordings: &'a [String],
+    /// True if it was measured now, in its short form.
+    pub is_quick: bool,
 }
 
 /// A table or figure of ours in the document's form.

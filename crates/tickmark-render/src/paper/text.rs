@@ -23,8 +23,15 @@ pub fn answer_lines(report: &PaperReport<'_>) -> Vec<(&'static str, String)> {
         ("here", found_here(report)),
         ("agrees", agreement(report)),
     ];
-    lines.into_iter().chain(reasons(report).map(|reasons| ("why", reasons))).collect()
+    let why = reasons(report).map(|reasons| ("why", reasons));
+    let short = || {
+        format!("--quick, with fewer runs than the document; the whole takes {}", duration(paper.minutes[1]))
+    };
+    lines.into_iter().chain(why).chain(report.is_quick.then(|| ("form", short()))).collect()
 }
+
+/// What the last column of the claims means.
+const JUDGED: &str = "agrees: our figure is in the range that the claim allows, usually half to twice its own; undecided: its interval reaches beyond; phases: the range over boots at other phases of the tick, which has no confidence.";
 
 /// Everything that is known of it.
 #[must_use]
@@ -37,6 +44,10 @@ pub fn text(report: &PaperReport<'_>) -> String {
     definitions(&mut out, answer_lines(report), INDENT);
     out.push('\n');
     claims(&mut out, report.claims);
+    out.push('\n');
+    for line in wrapped(JUDGED, 0) {
+        let _ = writeln!(out, "{line}");
+    }
     let printed = paper.printed.iter().map(|one| ("The document: ", one));
     for (whose, one) in printed.chain(paper.note.iter().map(|one| ("", one))) {
         let text = one.text.trim_matches('\n');
@@ -59,7 +70,7 @@ pub fn text(report: &PaperReport<'_>) -> String {
     let name = report.name;
     let _ = writeln!(
         out,
-        "\ntickmark experiments {name} -o {name}.html   # the page, with all figures and plots"
+        "\nThe page, with all figures and plots:\n  tickmark experiments {name} -o {name}.html"
     );
     out
 }

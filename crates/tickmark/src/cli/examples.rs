@@ -110,7 +110,7 @@ Examples:
   tickmark timers --methods nanosleep --slack 1ns        without timer slack
   tickmark timers --methods nanosleep --class fifo --idle free,held
   tickmark timers --methods sleeper --class fifo --duration 1h --late 20us --confidence 99%
-  tickmark timers --methods nanosleep --bound 0.01%      and how long to measure until it is certain that no more are later
+  tickmark timers --methods nanosleep --bound 0.01%      and how long to measure to be certain that at most 0.01% are later
   tickmark timers --methods nanosleep --priority fifo:95 --timerlat   beside the kernel's own instrument
   tickmark timers --methods nanosleep --priority fifo:80 --cyclictest > cyclictest.txt
   tickmark timers --methods nanosleep --priority fifo:80 --cpus all --duration 1h --live   with a histogram meanwhile

@@ -42,7 +42,7 @@ pub(crate) struct Hz {
     /// Judge by a number that it prints and not by its time: only, or after:TEXT
     #[arg(long, value_name = "WHICH")]
     pub(crate) number: Option<String>,
-    /// The number of --number is better if higher
+    /// A higher number is better
     #[arg(long, requires = "number")]
     pub(crate) higher: bool,
     /// A smaller difference between the rates does not matter

@@ -129,7 +129,7 @@ pub(crate) struct Versus {
     /// A number that the commands print: a regular expression, whose first group it is, or a JSONPath such as $.latency.p99
     #[arg(long, value_name = "NAME=REGEX|JSONPATH", help_heading = "What is judged")]
     pub(crate) metric: Vec<String>,
-    /// The number of --metric with this name is better if higher
+    /// Of the metric with this name a higher number is better
     #[arg(long, value_name = "NAME", requires = "metric", help_heading = "What is judged")]
     pub(crate) higher: Vec<String>,
     /// What the verdict is about [default: command.time]

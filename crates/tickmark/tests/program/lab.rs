@@ -177,6 +177,11 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
         err(&above)
     );
     let larger = "x86_64:hz=100:lockdep=on:source=6.12";
+    // A limit of the tick is held against the tick, and not against the loop that it interrupts.
+    let tick = |limit| bench.run(&["lab", "boot", "--kernel", "x86_64:hz=1000", "tick.spin", "--max", limit]);
+    let above = tick("tick.spin=1000");
+    assert!(err(&above).contains("a tick takes 2"), "{}", err(&above));
+    assert_eq!((above.status.code(), tick("tick.spin=4000").status.code()), (Some(3), Some(0)));
     let grown = bench.run(&["lab", "boot", "--kernel", larger, "syscall.null", "--max", "syscall.null=1000"]);
     let says = ["instructions more on", "(recording ", "__lock_acquire"];
     assert!(

@@ -13,17 +13,26 @@ pub(in crate::command) fn model(store: &Store, settings: &[Vec<Id>], margin: f64
     crate::command::compare::compared(store, &sides, CompareOptions::with_margin(margin), RowSelection::ALL)
 }
 
-/// Why there is no figure at all, if there is none.
-pub(in crate::command) fn nothing(store: &Store, ids: &[Id]) -> Option<String> {
+/// Refuses recordings that have no figure at all.
+///
+/// # Errors
+/// Why there is none.
+pub(in crate::command) fn require_figure(store: &Store, ids: &[Id]) -> Result<(), Error> {
     let recordings: Vec<Recording> = ids.iter().filter_map(|id| store.read(id).ok()).collect();
     let runs = || recordings.iter().flat_map(Recording::requested_runs);
     let why = || runs().find_map(|run| run.status.reason().map(str::to_owned));
-    let none = !runs().any(|run| run.status == Status::Ok);
-    none.then(|| why().unwrap_or_else(|| "no run was made".to_owned()))
+    if runs().any(|run| run.status == Status::Ok) {
+        return Ok(());
+    }
+    let why = why().unwrap_or_else(|| "no run was made".to_owned());
+    Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(ids))))
 }
 
-/// What the system lacks for some of it: each reason once.
-pub(in crate::command) fn lacking(store: &Store, ids: &[Id]) -> Vec<String> {
+/// Reasons that are said.
+const REASONS: usize = 3;
+
+/// Says what the system lacks for some of it: each reason once, the first of many.
+pub(in crate::command) fn tell_lacking(store: &Store, ids: &[Id]) {
     let mut all: Vec<String> = Vec::new();
     for recording in ids.iter().filter_map(|id| store.read(id).ok()) {
         for run in recording.requested_runs() {
@@ -34,7 +43,10 @@ pub(in crate::command) fn lacking(store: &Store, ids: &[Id]) -> Vec<String> {
             }
         }
     }
-    all
+    all.iter().take(REASONS).for_each(|why| anstream::eprintln!("tickmark: not measured: {why}"));
+    if let Some(more @ 1..) = all.len().checked_sub(REASONS) {
+        anstream::eprintln!("tickmark: and for {}", tickmark_render::count(more as u32, "other reason"));
+    }
 }
 
 /// True if a run of a block that was made gave nothing for another reason than that the system lacks it.

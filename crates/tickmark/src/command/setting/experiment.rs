@@ -1,7 +1,7 @@
 //! A knob turned in interleaved blocks, and what that changes.
 
 use crate::cli::{CompareFormat, Experiment as ExperimentOptions};
-use crate::command::arms::{failed, lacking, model, nothing};
+use crate::command::arms::{self, failed, model};
 use crate::command::{boots, compare, launched, more, papers, pilot};
 use crate::error::{Code, Error};
 use crate::{progress, selection};
@@ -61,9 +61,6 @@ pub(in crate::command) fn run(store: &Store, options: &ExperimentOptions) -> Res
     Ok(compare::code(&model, options.fail_on).worse(carried.code(store)))
 }
 
-/// Reasons for what was not measured that are said behind the tables.
-const REASONS: usize = 3;
-
 /// An experiment that was carried out.
 pub(in crate::command) struct CarriedOut {
     experiment: Experiment,
@@ -92,11 +89,7 @@ impl CarriedOut {
 
     /// Says what the system lacks for some of it, how it ended, and where its recordings are.
     pub(in crate::command) fn tell(&self, store: &Store, format: CompareFormat) -> Result<(), Error> {
-        let lacking = lacking(store, &self.ids);
-        // Of whole suites the tables say it.
-        if lacking.len() <= REASONS {
-            lacking.iter().for_each(|why| anstream::eprintln!("tickmark: not measured: {why}"));
-        }
+        arms::tell_lacking(store, &self.ids);
         let why = match self.halt {
             Halt::Done => String::new(),
             Halt::Narrow => ", as the intervals are narrow enough".to_owned(),
@@ -171,9 +164,7 @@ pub(in crate::command) fn carry_out(
             "ended after {made} blocks, too few to compare; saved as {kept}"
         )));
     }
-    if let Some(why) = nothing(store, &ids) {
-        return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {}", Id::all(&ids))));
-    }
+    arms::require_figure(store, &ids)?;
     let parts = parts(&ids);
     Ok(CarriedOut { experiment, ids, parts, made, halt, is_restored: left.is_none(), margin })
 }

@@ -151,7 +151,7 @@ fn operation_boot(kernel: &str, probe: &str, guest: &GuestArgs) -> LabBoot {
 ///
 /// # Errors
 /// There is none of that name, or several.
-fn one_operation(probe: &String) -> Result<String, Error> {
+pub(in crate::command) fn one_operation(probe: &String) -> Result<String, Error> {
     let selected = selection::select(std::slice::from_ref(probe))?;
     let all: Vec<&str> =
         selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str()).collect();

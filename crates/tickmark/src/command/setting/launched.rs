@@ -59,7 +59,7 @@ fn show_json(recording: &Recording, report: Report) -> Result<(), Error> {
 /// Measures what a file names.
 ///
 /// # Errors
-/// It gave no figure at all.
+/// It gave no figure at all, and was not interrupted.
 pub(in crate::command) fn launch(
     store: &Store,
     options: &Experiment,
@@ -84,12 +84,10 @@ pub(in crate::command) fn launch(
     let name = options.name.as_ref().unwrap_or(&from.name);
     let (recording, stopped) = measured_one(store, Some(name), plan, &from.probes)?;
     let id = [recording.meta.id.clone()];
-    if let Some(why) = arms::nothing(store, &id) {
-        return Err(Error::Refused(format!(
-            "no figure was obtained: {why}; saved as {}",
-            recording.meta.id.short()
-        )));
+    if !stopped {
+        arms::require_figure(store, &id)?;
     }
+    arms::tell_lacking(store, &id);
     let is_partly = stopped || !recording.complete() || arms::failed(store, &id, launches);
     let code = if is_partly { Code::Partly } else { Code::Done };
     Ok(Launches { recording, stopped, code })

@@ -3,7 +3,8 @@
 use crate::cli::{CompareFormat, FailOn};
 use crate::command::answers::Answers;
 use crate::command::lab::explain::{self, ExplainedGuest};
-use crate::command::lab::explained::ExplainedSettings;
+use crate::command::lab::explained::{ExplainedSetting, ExplainedSettings, guest_label, guest_name};
+use crate::command::lab::one_operation;
 use crate::command::{arms, compare};
 use crate::error::{Code, Error};
 use crate::progress::control;
@@ -98,7 +99,9 @@ pub(in crate::command) fn carry_out(
             let experiment = experiment(from, machine, probes, name, boot, again);
             // First, so that what is compared are the last recordings; said behind them.
             let explained = if number == 0 {
-                let known = ExplainedSettings::from_store(store, &resumed)?;
+                let mut known = ExplainedSettings::from_store(store, &resumed)?;
+                // Which is tried again.
+                known.iter_mut().for_each(|of| of.failed.clear());
                 let name = &experiment.knob_name;
                 explained(store, &mut bench, (from, machine, name), (shift, shown.limit), known)?
             } else {
@@ -124,7 +127,7 @@ pub(in crate::command) fn carry_out(
     Ok((code, all))
 }
 
-/// What a machine's guests execute, operation by operation; what is known of all its guests is not counted again.
+/// What a machine's guests execute, operation by operation; what is known of a guest is not counted again.
 fn explained(
     store: &Store,
     bench: &mut Bench,
@@ -134,20 +137,25 @@ fn explained(
 ) -> Result<Vec<ExplainedSettings>, Error> {
     let mut all = Vec::new();
     for probe in &machine.explain {
-        let metric = explain::metric_of(probe)?;
-        let is_whole = |of: &ExplainedSettings| of.is_of(&metric, from.settings.len());
-        if let Some(at) = known.iter().position(is_whole) {
-            all.push(known.swap_remove(at));
-            continue;
-        }
+        let metric = one_operation(probe)?;
+        let is_it = |of: &ExplainedSettings| of.is_of(&metric, machine.caches.is_some());
+        let mut of = known.iter().position(is_it).map_or_else(Default::default, |at| known.swap_remove(at));
         let mut guests = Vec::new();
         for setting in &from.settings {
+            let name = guest_name(experiment, &setting.name);
+            if of.labelled(&guest_label(&name)).is_some() {
+                continue;
+            }
             if let BootTarget::Guest(guest) = bench.place(machine, setting, shift, limit)? {
-                let (experiment, setting) = (experiment.to_owned(), setting.name.clone());
-                guests.push(ExplainedGuest { experiment, setting, guest: *guest });
+                guests.push(ExplainedGuest { name, guest: *guest });
             }
         }
-        all.push(explain::settings(store, bench, machine, probe, guests)?);
+        explain::settings(store, bench, (machine, probe), guests, &mut of)?;
+        let order = |one: &ExplainedSetting| {
+            from.settings.iter().position(|own| one.label.ends_with(&format!(", {}", own.name)))
+        };
+        of.all.sort_by_key(order);
+        all.push(of);
     }
     Ok(all)
 }
@@ -232,9 +240,7 @@ fn run_machine(
     if made < 1 || halt == Halt::Stopped {
         return Err(interrupted(made, &kept));
     }
-    if let Some(why) = arms::nothing(store, &ids) {
-        return Err(Error::Refused(format!("no figure was obtained: {why}; saved as {kept}")));
-    }
+    arms::require_figure(store, &ids)?;
     let is_partly = arms::failed(store, &ids, made) || explained.iter().any(|of| !of.failed.is_empty());
     let code = if is_partly { Code::Partly } else { Code::Done };
     let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;

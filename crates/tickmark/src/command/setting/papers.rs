@@ -12,7 +12,7 @@ use crate::command::report;
 use crate::error::{Code, Error};
 use crate::progress::is_interrupted;
 use std::path::Path;
-use tickmark_analysis::paper::{Agreement, AnsweredClaim, MeasuredGroup, Paper, evaluate};
+use tickmark_analysis::paper::{Agreement, AnsweredClaim, Measure, MeasuredGroup, Paper, evaluate};
 use tickmark_drive::file::Length;
 use tickmark_render::json::{PaperPage, PapersPage};
 use tickmark_render::paper::{Form, PaperReport};
@@ -48,11 +48,12 @@ pub(in crate::command) fn run(
     let length = if options.quick { Length::Quick } else { Length::Whole };
     let [quick, whole] = paper.minutes;
     let minutes = if options.quick { quick } else { whole };
-    anstream::eprintln!(
+    let announced = format!(
         "{name}: {}, about {} on two CPUs; kernels that are not built yet are built first",
         tickmark_render::count(paper.experiments.len() as u32, "experiment"),
         tickmark_render::paper::duration(minutes)
     );
+    anstream::eprintln!("{}", textwrap::fill(&announced, tickmark_render::width()));
     let (mut code, mut failures) = (Code::Done, Vec::new());
     let last = paper.experiments.len() - 1;
     for (number, experiment) in paper.experiments.iter().enumerate() {
@@ -77,6 +78,7 @@ pub(in crate::command) fn run(
     }
     let mut shown = Answered::from_store(store, name, paper)?;
     shown.give_reasons(&failures);
+    shown.is_quick = options.quick;
     if !shown.answers() {
         code = code.worse(Code::Partly);
     }
@@ -134,6 +136,7 @@ struct Answered<'a> {
     claims: Vec<AnsweredClaim>,
     forms: Vec<Form>,
     recordings: Vec<String>,
+    is_quick: bool,
 }
 
 impl<'a> Answered<'a> {
@@ -164,13 +167,16 @@ impl<'a> Answered<'a> {
             claims: evaluate(paper, groups),
             forms: Vec::new(),
             recordings: groups.iter().map(line).collect(),
+            is_quick: false,
         }
     }
 
     /// Says of claims without a figure why their experiment failed.
     fn give_reasons(&mut self, failures: &[(&str, String)]) {
         let main = self.paper.experiments.first().map_or("", String::as_str);
-        for one in self.claims.iter_mut().filter(|one| one.here.is_err()) {
+        let lacks =
+            |one: &&mut AnsweredClaim| one.here.is_err() && !matches!(one.claim.measure, Measure::Nothing(_));
+        for one in self.claims.iter_mut().filter(lacks) {
             let experiment = if one.claim.experiment.is_empty() { main } else { &one.claim.experiment };
             if let Some((_, why)) = failures.iter().find(|(failed, _)| *failed == experiment) {
                 one.here = Err(why.clone());
@@ -178,7 +184,7 @@ impl<'a> Answered<'a> {
         }
     }
 
-    /// True if a claim of the document has a figure.
+    /// True if a figure can be held against a claim of the document.
     fn answers(&self) -> bool {
         let stands =
             |one: &AnsweredClaim| !matches!(one.agreement, Agreement::NotMeasured | Agreement::NotClaimed);
@@ -192,6 +198,7 @@ impl<'a> Answered<'a> {
             claims: &self.claims,
             forms: &self.forms,
             recordings: &self.recordings,
+            is_quick: self.is_quick,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! comes, which does not compile, and which gives something that is no kernel.
 
 use super::image;
-use crate::bench::{Bench, refused};
+use crate::bench::{Bench, err, refused};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,6 +39,14 @@ pub(super) fn own_cache(bench: &Bench) -> PathBuf {
     cache
 }
 
+/// An image whose first code in protected mode is no code: the processor starts anew.
+fn that_does_not_boot(image: &Path) -> Vec<u8> {
+    let mut bytes = fs::read(image).unwrap();
+    let at = (usize::from(bytes[0x1f1]) + 1) * 512;
+    bytes[at..at + 1024].as_chunks_mut().0.fill([0x0f, 0x0b]);
+    bytes
+}
+
 #[test]
 #[ignore = "second tier: QEMU and kernels"]
 fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
@@ -47,12 +55,14 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
     let cache = own_cache(&bench);
     fs::create_dir(&tree).unwrap();
     let [short, long] = ["x86_64:hz=1000", "x86_64:hz=1000:osnoise=on"].map(image);
+    let broken = bench.store().with_file_name("broken");
+    fs::write(&broken, that_does_not_boot(&short)).unwrap();
     fs::write(tree.join("Makefile"), MAKEFILE).unwrap();
     git(&tree, &["init", "--quiet"]);
     for number in 0..=12 {
         let image = match number {
-            4 => Path::new("/nowhere"),
-            10 => Path::new("/bin/true"),
+            5 => broken.as_path(),
+            6 => Path::new("/nowhere"),
             number if number < 8 => short.as_path(),
             _ => long.as_path(),
         };
@@ -61,14 +71,22 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
         git(&tree, &["add", "."]);
         git(&tree, &["commit", "--quiet", "-m", &format!("number {number}")]);
     }
-    let bisect_with = |range: &str, more: &[&str]| {
+    let bisect_of = |range: &str, probe: &str, more: &[&str]| {
         let place = tree.to_str().unwrap();
-        let own = ["lab", "bisect", range, "syscall.signal.handle", "--tree", place, "--format", "json"];
+        let own = ["lab", "bisect", range, probe, "--tree", place, "--format", "json"];
         bench.command(&[&own, more].concat()).env("XDG_CACHE_HOME", &cache).output().unwrap()
     };
-    let bisect = |range: &str| bisect_with(range, &[]);
+    let bisect = |range: &str| bisect_of(range, "syscall.signal.handle", &[]);
     let before = git(&tree, &["rev-parse", "HEAD"]);
-    let model = crate::bench::page_of(&bisect("HEAD~12..HEAD").stdout);
+    let output = bisect("HEAD~12..HEAD");
+    // One that does not compile and one that does not boot are gone round, and said.
+    let said = err(&output);
+    for (number, why) in [(6, "was not built"), (5, "no count of")] {
+        let commit = git(&tree, &["rev-parse", &format!("HEAD~{}", 12 - number)]);
+        let line = said.lines().find(|line| line.contains(&commit[..12])).unwrap_or_default();
+        assert!(line.contains("is left out") && line.contains(why), "{number}: {said}");
+    }
+    let model = crate::bench::page_of(&output.stdout);
     let answer = model["answer"].as_str().unwrap();
     assert!(answer.contains("(number 8)") && answer.contains("instructions more since"), "{answer}");
     assert_eq!(model["found"].as_array().unwrap().len(), 1, "{model}");
@@ -98,13 +116,19 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
     assert_eq!(crate::bench::page_of(&bisect("HEAD~12..HEAD").stdout)["found"], model["found"]);
     assert_eq!(boots(), made + 2);
     // One end of which nothing comes, none of which anything comes, and no difference.
-    refused(&bisect("HEAD~8..HEAD"), 1, &["an end of the range"]);
+    refused(&bisect("HEAD~6..HEAD"), 1, &["an end of the range"]);
     let none = bisect("HEAD~3..HEAD");
     assert_eq!(none.status.code(), Some(5), "{none:?}");
     refused(&bisect("HEAD..HEAD~3"), 2, &["no ancestor"]);
     refused(&bisect("HEAD..HEAD"), 2, &["no commit to find"]);
-    let other = bisect_with("HEAD~3..HEAD", &["--kernel", "powerpc", "--agent", "rust"]);
+    let other = bisect_of("HEAD~3..HEAD", "syscall.null", &["--kernel", "powerpc", "--agent", "rust"]);
     refused(&other, 2, &["give agent c on powerpc"]);
+    let other = bisect_of("HEAD~3..HEAD", "syscall.epoll.tcp", &["--kernel", "powerpc"]);
+    refused(&other, 2, &["agent c has no probe syscall.epoll.tcp"]);
+    // The tick: not the floor of the loop that it interrupts, which is the same everywhere.
+    let tick = crate::bench::page_of(&bisect_of("HEAD~5..HEAD~4", "tick.spin", &[]).stdout);
+    assert_eq!(tick["found"][0], model["found"][0], "{tick}");
+    assert!(tick["answer"].as_str().unwrap().starts_with("a tick takes "), "{tick}");
     // A good commit that a merge brought: those before the merge lack it, and are not looked at.
     let main = git(&tree, &["symbolic-ref", "--short", "HEAD"]);
     git(&tree, &["checkout", "--quiet", "-b", "fix", "HEAD~12"]);

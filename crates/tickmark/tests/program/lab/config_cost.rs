@@ -53,7 +53,7 @@ fn the_symbol_of_twelve_that_is_dear_is_named_with_its_instructions() {
         bench.command(&all).env("XDG_CACHE_HOME", &cache).output().unwrap()
     };
     let ended = costs(&[&first, &second, "syscall.signal.handle"]);
-    assert!(err(&ended).contains("12 symbols to tell apart: 2 to 13 kernels are built"), "{}", err(&ended));
+    assert!(err(&ended).contains("12 symbols to tell apart: 2 to 13 kernels, each built"), "{}", err(&ended));
     let model = page_of(&ended.stdout);
     let symbols = |of: &Value| -> Vec<String> {
         of.as_array().unwrap().iter().map(|symbol| symbol["name"].as_str().unwrap().to_owned()).collect()
@@ -91,6 +91,8 @@ fn the_symbol_of_twelve_that_is_dear_is_named_with_its_instructions() {
     // An agent that there is not, before anything is built.
     let other = costs(&["powerpc", "powerpc:hz=100", "syscall.null", "--agent", "rust"]);
     refused(&other, 2, &["give agent c on powerpc"]);
+    fs::remove_dir_all(tree.join(".git")).unwrap();
+    refused(&costs(&[&first, &second, "syscall.null"]), 1, &["in no git tree"]);
     let makefile = tree.join("Makefile");
     refused(&costs(&[&first, makefile.to_str().unwrap(), "syscall.null"]), 2, &["no kernel's configuration"]);
 }

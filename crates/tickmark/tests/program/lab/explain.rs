@@ -122,6 +122,8 @@ fn the_tick_of_the_documents_processor_and_its_caches() {
         misses(0),
         misses(1)
     );
+    // reference: 670 lines of 16 bytes.
+    assert!((600.0..740.0).contains(&number(tick, "lines")), "{}", tick["lines"]);
     let refills = tick["refills"][0].as_f64().unwrap();
     assert!((30.0..80.0).contains(&refills), "{refills}");
     // Faults are carried out twice, and counted once; programs that end, and threads on stacks that others had.
@@ -180,6 +182,7 @@ fn what_cannot_be_explained_is_said_in_a_line() {
     refuses(&["syscall.null", "--against", "powerpc:hz=100"], 2, "two architectures");
     refuses(&["syscall.null", "--kernel", "/tmp"], 2, "no regular file");
     refuses(&["process.fork"], 1, "take the other one (--agent)");
+    refuses(&["syscall.epoll.tcp", "--kernel", "powerpc:hz=100"], 1, "agent-c has no such probe");
     refuses(&["syscall.null", "--kernel", "./nosuch"], 2, "no such file");
     refuses(&["syscall.null", "--stacks", "/nosuch/a.svg"], 1, "--stacks: /nosuch/a.svg");
     refuses(&["syscall.null", "--against", "x86_64:hz=100", "--stacks", "a.folded"], 2, "give FILE.svg");
@@ -214,4 +217,11 @@ fn what_cannot_be_explained_is_said_in_a_line() {
     script(&qemu, "echo QEMU emulator version 5.2.0");
     let said = with_tools();
     assert!(said.contains("a plugin of QEMU 6.1 or later") && said.contains("5.2.0"), "{said}");
+    // One that was built without them.
+    let refusal = "plugin interface not enabled in this build";
+    let real = "exec /usr/bin/qemu-system-x86_64 \"$@\"";
+    script(&qemu, &format!("case \"$*\" in *-plugin*) echo '{refusal}' >&2; exit 1;; esac\n{real}"));
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let mut tickmark = bench.command(&["lab", "explain", "syscall.null", "--kernel", "x86_64:hz=100"]);
+    refused(&tickmark.env("PATH", path).output().unwrap(), 1, &[refusal]);
 }

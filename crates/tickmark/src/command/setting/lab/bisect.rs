@@ -1,6 +1,6 @@
 //! With which commit of a kernel's tree an operation's instructions changed: each commit is built and booted once.
 
-use super::exact::{Candidate, Exact, waits};
+use super::exact::{Candidate, Exact, in_words, waits};
 use super::one_operation;
 use crate::cli::{Format, LabBisect};
 use crate::command::pages::LabBisectPage;
@@ -162,7 +162,7 @@ impl LabBisected {
     /// In words.
     pub(in crate::command) fn answer(&self) -> String {
         let last = self.commits.len() - 1;
-        let (metric, kernel) = (&self.metric, &self.kernel);
+        let (metric, kernel) = (in_words(&self.metric), &self.kernel);
         let Some(found) = &self.found else {
             return format!(
                 "{metric} takes {} instructions at one end of the range and {} at the other, on {kernel}: no more than --margin {} apart, and no commit to find.",

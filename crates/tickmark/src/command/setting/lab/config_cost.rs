@@ -3,7 +3,7 @@
 mod ends;
 
 use self::ends::{End, SourceTree};
-use super::exact::{Candidate, Exact, waits};
+use super::exact::{Candidate, Exact, in_words, waits};
 use super::one_operation;
 use crate::cli::{Format, LabConfigCost};
 use crate::command::pages::LabConfigCostPage;
@@ -122,10 +122,10 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
 
 /// How many kernels two configurations with so many symbols between them take.
 fn builds_ahead(symbols: usize, each: bool) -> String {
-    let range = if each || symbols == 1 { String::new() } else { "2 to ".to_owned() };
+    let range = if each || symbols == 1 { "" } else { "2 to " };
     let differ = tickmark_render::count(symbols as u32, "symbol");
     format!(
-        "{differ} to tell apart: {range}{} kernels are built, each minutes; a second run goes on after Ctrl-C",
+        "{differ} to tell apart: {range}{} kernels, each built in minutes where it was not measured before; after Ctrl-C the same command goes on",
         symbols + 1
     )
 }
@@ -250,7 +250,7 @@ impl ConfigCosts {
         let [first, second] = &self.names;
         let count = tickmark_render::count(self.symbols.len() as u32, "symbol");
         let (before, after) = (self.value(0), self.value(self.symbols.len()));
-        let metric = &self.metric;
+        let metric = in_words(&self.metric);
         if self.symbols.is_empty() {
             return format!("{first} and {second} are the same configuration after make olddefconfig.");
         }

@@ -9,15 +9,22 @@ use crate::command::run;
 use crate::error::Error;
 use crate::progress::Steps;
 use std::path::PathBuf;
-use tickmark_analysis::explain::{Change, difference};
+use tickmark_analysis::explain::{Change, Interrupt, difference};
 use tickmark_drive::Control;
 use tickmark_drive::lab::{Bench, Measured, build_one};
+use tickmark_drive::target::AgentKind;
 use tickmark_lab::{Configuration, Series};
 use tickmark_store::Store;
+use tickmark_wire::names;
 
 /// Says that another has the cache's lock.
 pub(super) fn waits() {
     anstream::eprintln!("waiting: another tickmark is building kernels");
+}
+
+/// An operation in a sentence: what is counted of a loop that does nothing is the tick.
+pub(super) fn in_words(metric: &str) -> &str {
+    if metric == names::SPIN { "a tick" } else { metric }
 }
 
 /// What is built and booted.
@@ -45,9 +52,12 @@ impl Exact<'_> {
     /// Refuses a guest that no kernel of the series could be booted in, before the first of them is built.
     ///
     /// # Errors
-    /// There is no such agent for its processor, or no QEMU.
+    /// There is no such agent for its processor, or it lacks the probe; or there is no QEMU.
     pub(super) fn check(&mut self, kernel: &str) -> Result<(), Error> {
-        self.bench.check(&guest_request(&operation_boot(kernel, self.metric, self.guest)))?;
+        let agent = self.bench.check(&guest_request(&operation_boot(kernel, self.metric, self.guest)))?;
+        if agent == AgentKind::C && !tickmark_lab::small_agent_has(self.metric) {
+            return Err(Error::Usage(format!("agent c has no probe {}", self.metric)));
+        }
         Ok(())
     }
 
@@ -55,7 +65,8 @@ impl Exact<'_> {
     pub(super) fn journal(&self, key: &str) -> Result<Journal, Error> {
         let (builds, guest) = (self.builds.key(), self.guest);
         // Another version of the agent measures in another way.
-        let key = format!("lab {key} {} {builds} {guest:?} {}", self.metric, env!("CARGO_PKG_VERSION"));
+        let metric = in_words(self.metric);
+        let key = format!("lab {key} {metric} {builds} {guest:?} {}", env!("CARGO_PKG_VERSION"));
         Journal::open(self.store, &key)
     }
 
@@ -130,6 +141,14 @@ impl Exact<'_> {
 
     fn boot(&mut self, image: &str, name: &str, title: &str) -> Result<f64, Error> {
         let boot = operation_boot(image, self.metric, self.guest);
+        // The floor of a loop has no tick.
+        if self.metric == names::SPIN {
+            let guest = guest_of_one(&mut self.bench, boot)?;
+            let of_boot = OfBoot { name: title, kernel: name, metric: self.metric };
+            let (_, explanation) = explained(self.store, &self.bench, of_boot, guest, None)?;
+            let tick = explanation.tick().map(Interrupt::usual);
+            return tick.ok_or_else(|| Error::Refused("no tick came".to_owned()));
+        }
         let (guest, plan) = guest_and_plan(&mut self.bench, &boot)?;
         let recording = run::guest_recording(self.store, &self.control, &guest, &plan, title, name)?;
         let paths = gate::instructions(&recording)?;
@@ -159,7 +178,7 @@ impl Exact<'_> {
             let guest = guest_of_one(&mut self.bench, boot)?;
             let (_, explanation) =
                 explained(self.store, &self.bench, OfBoot::new(&image, self.metric), guest, None)?;
-            functions.push(explanation.functions);
+            functions.push(explanation.counted_functions().to_vec());
         }
         Ok(difference(&functions[0], &functions[1]))
     }

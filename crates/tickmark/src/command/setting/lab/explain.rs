@@ -1,6 +1,6 @@
 //! Which functions of the kernel an operation's instructions are in.
 
-use super::explained::{ExplainedSetting, ExplainedSettings, kept_explanation, recording_name};
+use super::explained::{ExplainedSetting, ExplainedSettings, guest_label, kept_explanation, recording_name};
 use super::{guest_and_plan, one_operation, operation_boot, plan_of, same_architecture};
 use crate::cli::{Format, LabBoot, LabExplain};
 use crate::command::report::OutputFile;
@@ -89,46 +89,37 @@ pub(in crate::command) fn check(machine: &Machine) -> Result<(), Error> {
     }
 }
 
-/// The operation that a probe of a matrix's `explain` is.
-///
-/// # Errors
-/// It is none.
-pub(in crate::command) fn metric_of(probe: &String) -> Result<String, Error> {
-    one_operation(probe)
-}
-
-/// A setting's guest, and the experiment that it belongs to, with its machine and speed.
+/// A setting's guest.
 pub(in crate::command) struct ExplainedGuest {
-    pub(in crate::command) experiment: String,
-    pub(in crate::command) setting: String,
+    /// As its recordings are named: the experiment, its machine, the setting.
+    pub(in crate::command) name: String,
     pub(in crate::command) guest: Guest,
 }
 
-/// Explains an operation in each setting's guest of a machine.
+/// Explains an operation in guests of a machine, beside what is known of it.
 ///
 /// # Errors
 /// The work was interrupted. Where something is not to be explained, that is said in its place.
 pub(in crate::command) fn settings(
     store: &Store,
     bench: &Bench,
-    machine: &Machine,
-    probe: &String,
+    (machine, probe): (&Machine, &String),
     guests: Vec<ExplainedGuest>,
-) -> Result<ExplainedSettings, Error> {
+    of: &mut ExplainedSettings,
+) -> Result<(), Error> {
     let metric = one_operation(probe)?;
     let caches = machine.caches.as_deref().and_then(|caches| crate::cli::caches(caches).ok());
     let plan = plan_of(&selection::select(std::slice::from_ref(probe))?, 1, SLICE);
-    let mut of = ExplainedSettings::default();
-    for ExplainedGuest { experiment, setting, guest } in guests {
-        let label = format!("{}, {setting}", machine.name);
-        let of_boot = OfBoot { name: &format!("{experiment}, {setting}"), kernel: &label, metric: &metric };
+    for ExplainedGuest { name, guest } in guests {
+        let label = guest_label(&name);
+        let of_boot = OfBoot { name: &name, kernel: &label, metric: &metric };
         match explained(store, bench, of_boot, (guest, plan.clone()), caches.clone()) {
             Ok((recording, explanation)) => of.all.push(ExplainedSetting { label, explanation, recording }),
             Err(why) if bench.control.stopped() => return Err(why),
             Err(why) => of.failed.push(format!("{metric} on {label} is not explained: {why}")),
         }
     }
-    Ok(of)
+    Ok(())
 }
 
 /// What a boot is about.

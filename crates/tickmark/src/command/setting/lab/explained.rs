@@ -19,10 +19,22 @@ pub(in crate::command) fn recording_name(of: &str) -> String {
     format!("{NAMED}{of}")
 }
 
+/// What the recordings of a setting's guest are named by: the experiment, its machine and speed, the setting.
+pub(in crate::command) fn guest_name(experiment: &str, setting: &str) -> String {
+    format!("{experiment}, {setting}")
+}
+
+/// The machine and the setting of such a name.
+pub(in crate::command) fn guest_label(name: &str) -> String {
+    let guest = name.split_once(", ").map_or(name, |(_, guest)| guest);
+    let (machine, setting) = guest.split_once(", ").unwrap_or((guest, ""));
+    format!("{}, {setting}", machine.split('@').next().unwrap_or(machine))
+}
+
 /// A setting of an experiment with what its guest executes.
 pub(in crate::command) struct ExplainedSetting {
     /// Machine and setting.
-    pub(super) label: String,
+    pub(in crate::command) label: String,
     pub(super) explanation: Explanation,
     /// Of the boot without the plugin.
     pub(super) recording: String,
@@ -31,7 +43,7 @@ pub(in crate::command) struct ExplainedSetting {
 /// An operation that was explained in the guests of a machine: by setting, or why not.
 #[derive(Default)]
 pub(in crate::command) struct ExplainedSettings {
-    pub(super) all: Vec<ExplainedSetting>,
+    pub(in crate::command) all: Vec<ExplainedSetting>,
     /// Why others are not: with their names.
     pub(in crate::command) failed: Vec<String>,
 }
@@ -94,14 +106,14 @@ impl ExplainedSettings {
                 }
                 continue;
             };
-            let guest = format!("{}, {}", arm.knob, arm.setting);
-            let label = guest.split_once(", ").map_or(guest.as_str(), |(_, label)| label);
+            let guest = guest_name(&arm.knob, &arm.setting);
+            let label = guest_label(&guest);
             let facts = guest_facts(recording);
             let (mut failed, mut found) = (Vec::new(), false);
             for entry in newest(&entries, &recording_name(&guest)) {
                 let one = store.read(&entry.id)?;
                 if guest_facts(&one) == facts {
-                    match add(&mut all, store, label, &one) {
+                    match add(&mut all, store, &label, &one) {
                         Ok(is_known) => found |= is_known,
                         Err(why) => failed.push(why.to_string()),
                     }
@@ -114,9 +126,10 @@ impl ExplainedSettings {
         Ok(all)
     }
 
-    /// True if that operation is explained in so many settings.
-    pub(in crate::command) fn is_of(&self, metric: &str, settings: usize) -> bool {
-        self.all.len() == settings && self.all.iter().all(|one| one.explanation.metric == metric)
+    /// True if it is of that operation, with caches or without.
+    pub(in crate::command) fn is_of(&self, metric: &str, with_caches: bool) -> bool {
+        let is_so = |of: &Explanation| of.metric == metric && of.calls.refills.is_some() == with_caches;
+        self.all.iter().all(|one| is_so(&one.explanation)) && !self.all.is_empty()
     }
 
     /// The settings with their explanations, as they are shown.
@@ -159,7 +172,7 @@ impl ExplainedSettings {
         ExplainPage::new(&self.explained(), &recordings)
     }
 
-    fn labelled(&self, label: &str) -> Option<&Explanation> {
+    pub(in crate::command) fn labelled(&self, label: &str) -> Option<&Explanation> {
         self.all.iter().find(|one| one.label == label).map(|one| &one.explanation)
     }
 }

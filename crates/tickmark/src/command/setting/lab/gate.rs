@@ -16,6 +16,7 @@ use tickmark_analysis::report::{self, Unit};
 use tickmark_drive::lab::Bench;
 use tickmark_lab::Need;
 use tickmark_store::{Recording, Store, did_you_mean};
+use tickmark_wire::names;
 
 /// What is measured where nothing is named.
 const USUAL: [&str; 2] = ["syscall", "switch.2p.0k"];
@@ -186,6 +187,8 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2]) -> Stri
 /// The command that says where the instructions of a path are.
 pub(super) fn which_functions(metric: &str, kernel: &str, append: &str) -> String {
     let append = if append.is_empty() { String::new() } else { format!(" --append '{append}'") };
+    // The tick's figures are those of one loop.
+    let metric = if metric.starts_with("tick.") { names::SPIN } else { metric };
     format!("which functions: tickmark lab explain {metric} --kernel {kernel}{append}")
 }
 

@@ -1,15 +1,17 @@
 //! `lab boot --max PROBE=INSTRUCTIONS`: a gate of one kernel, which names the functions that grew.
 
+use super::exact::in_words;
 use super::explain::{OfBoot, explained, guest_of_one};
 use super::explained::{guest_facts, kept_explanation, kernel_of, newest, recording_name};
 use super::{gate, plain_boot};
 use crate::cli::{Format, LabBoot, Speed};
 use crate::error::{Code, Error};
 use crate::selection;
-use tickmark_analysis::explain::Explanation;
+use tickmark_analysis::explain::{Explanation, Interrupt};
 use tickmark_drive::lab::Bench;
 use tickmark_render::explain::{compared, text};
 use tickmark_store::{Entry, Recording, Store, did_you_mean};
+use tickmark_wire::names;
 
 /// Facts of a guest that are its kernel's.
 const OF_KERNEL: [&str; 2] = ["guest.kernel", "guest.image"];
@@ -44,17 +46,25 @@ pub(super) fn judge(
     let counted = gate::instructions(recording)?;
     let mut code = Code::Done;
     for (metric, most) in &options.max {
-        let Some(count) = counted.get(metric) else {
+        // The floor of a loop has no tick.
+        let tick =
+            if metric == names::SPIN { Some(explained_now(store, bench, options, metric)?) } else { None };
+        let count = match &tick {
+            Some(tick) => count_of(tick),
+            None => counted.get(metric).copied(),
+        };
+        let Some(count) = count else {
             anstream::eprintln!("tickmark: --max {metric}: it was not measured on this kernel");
             code = code.worse(Code::Unjudged);
             continue;
         };
-        let is_above = count > most;
+        let is_above = count > *most;
         if is_above {
             code = Code::Differs.worse(code);
-            anstream::eprintln!("tickmark: {metric} takes {count:.1} instructions, above --max {most}");
+            let what = in_words(metric);
+            anstream::eprintln!("tickmark: {what} takes {count:.1} instructions, above --max {most}");
         }
-        match by_function(store, bench, (options, recording), (metric, *count, *most)) {
+        match by_function(store, bench, (options, recording), (metric, count, *most), tick) {
             Ok(functions) if options.output.format == Format::Text => crate::command::print(&functions)?,
             // The recording is one value.
             Ok(functions) => anstream::eprint!("{functions}"),
@@ -74,13 +84,35 @@ fn by_function(
     bench: &mut Bench,
     (options, recording): (&LabBoot, &Recording),
     (metric, count, most): (&str, f64, f64),
+    now: Option<Explanation>,
 ) -> Result<String, Error> {
-    let (name, kernel) = (format!("--max {metric}"), &options.kernel);
-    let passed = last_within(store, &name, recording, (metric, most))?;
+    let kernel = &options.kernel;
+    let passed = last_within(store, recording, (metric, most))?;
     let is_above = count > most;
     if !is_above && passed.as_ref().is_some_and(|passed| (passed.count - count).abs() < SAME) {
         return Ok(String::new());
     }
+    let now = match now {
+        Some(now) => now,
+        None => explained_now(store, bench, options, metric)?,
+    };
+    Ok(match passed {
+        _ if !is_above => String::new(),
+        Some(PassedKernel { label, explanation, .. }) => {
+            format!("\n{}", compared([(&label, &explanation), (kernel, &now)]))
+        }
+        None => format!("\n{}", text((kernel, &now))),
+    })
+}
+
+/// What the boot's kernel executes for a metric.
+fn explained_now(
+    store: &Store,
+    bench: &mut Bench,
+    options: &LabBoot,
+    metric: &str,
+) -> Result<Explanation, Error> {
+    let kernel = &options.kernel;
     let boot = LabBoot {
         agent: options.agent,
         memory: options.memory,
@@ -92,14 +124,18 @@ fn by_function(
         ..plain_boot(kernel, vec![metric.to_owned()], &options.append)
     };
     let guest = guest_of_one(bench, boot)?;
-    let (_, now) = explained(store, bench, OfBoot { name: &name, kernel, metric }, guest, None)?;
-    Ok(match passed {
-        _ if !is_above => String::new(),
-        Some(PassedKernel { label, explanation, .. }) => {
-            format!("\n{}", compared([(&label, &explanation), (kernel, &now)]))
-        }
-        None => format!("\n{}", text((kernel, &now))),
-    })
+    let of_boot = OfBoot { name: &boot_name(metric), kernel, metric };
+    explained(store, bench, of_boot, guest, None).map(|(_, now)| now)
+}
+
+/// What the recordings of boots that explain a limit are named by.
+fn boot_name(metric: &str) -> String {
+    format!("--max {metric}")
+}
+
+/// Instructions that a limit is held against, of a tick.
+fn count_of(tick: &Explanation) -> Option<f64> {
+    tick.tick().map(Interrupt::usual)
 }
 
 /// A kernel whose path was within its limit.
@@ -112,7 +148,6 @@ struct PassedKernel {
 /// The last one of this store in the same guest; earlier boots that cannot be used are none.
 fn last_within(
     store: &Store,
-    name: &str,
     recording: &Recording,
     (metric, most): (&str, f64),
 ) -> Result<Option<PassedKernel>, Error> {
@@ -124,9 +159,17 @@ fn last_within(
     let own = facts(recording);
     let passed = |entry: &Entry| {
         let before = store.read(&entry.id).ok().filter(|before| facts(before) == own)?;
-        let count = *gate::instructions(&before).ok()?.get(metric).filter(|count| **count <= most)?;
         let label = format!("{} (recording {})", kernel_of(&before), before.meta.id.short());
-        Some(PassedKernel { label, count, explanation: kept_explanation(store, &before).ok()?? })
+        let explanation = kept_explanation(store, &before).ok()??;
+        let count = match metric {
+            names::SPIN => count_of(&explanation),
+            metric => gate::instructions(&before).ok()?.get(metric).copied(),
+        };
+        Some(PassedKernel { label, count: count.filter(|count| *count <= most)?, explanation })
     };
-    Ok(newest(&store.list()?, &recording_name(name)).iter().find_map(passed))
+    // This kernel's own boot, where it was explained just now, is no earlier one.
+    let own = recording.meta.created;
+    let mut before = newest(&store.list()?, &recording_name(&boot_name(metric)));
+    before.retain(|entry| entry.created < own);
+    Ok(before.iter().find_map(passed))
 }
