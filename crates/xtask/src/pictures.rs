@@ -67,12 +67,14 @@ pub(crate) fn make() -> Result<()> {
     call_trees(&tickmark, &folder)
 }
 
-/// Call trees of the lab: a pipe's round trip, a tick of the document's processor, and what a version adds to a switch.
+/// Call trees of the lab: a pipe's round trip, a tick of the document's processor, and what HZ and a version add to a switch.
 fn call_trees(tickmark: &Tickmark, folder: &Path) -> Result<()> {
     let newer = ["--kernel", "x86_64:hz=1000", "--against", "x86_64:hz=1000:source=6.12"];
-    let pictures: [(&str, &str, &[&str]); 3] = [
+    let faster = ["--kernel", "powerpc:hz=100", "--against", "powerpc:hz=1000"];
+    let pictures: [(&str, &str, &[&str]); 4] = [
         ("explain-pipe", "ipc.pipe.round_trip", &[]),
         ("tick-anatomy", "tick.spin", &["--kernel", "powerpc:hz=100"]),
+        ("clock-tick-switch", "switch.2p.64k", &faster),
         ("kernel-6.1-vs-6.12", "switch.2p.0k", &newer),
     ];
     for (name, probe, more) in pictures {
