@@ -62,14 +62,20 @@ pub(crate) fn write(path: &Path, value: &[u8]) -> Result<(), Error> {
 /// Where cgroups are, which come and go with what runs in them.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
+/// True if a file was of a cgroup that has gone, where cgroups can be seen.
+pub(crate) fn is_gone(path: &Path) -> bool {
+    let has_groups =
+        || ["cgroup.controllers", "cpu"].iter().any(|name| Path::new(CGROUPS).join(name).exists());
+    path.starts_with(CGROUPS) && path.try_exists().is_ok_and(|exists| !exists) && has_groups()
+}
+
 /// Writes what a file held, byte for byte; where the kernel does not take it so, of a choice what was chosen. A cgroup that has gone took
 /// its settings with it.
 ///
 /// # Errors
 /// It does not hold the same bytes afterwards.
 pub(crate) fn put_back(path: &Path, held: &[u8]) -> Result<(), Error> {
-    let is_gone = path.starts_with(CGROUPS) && path.try_exists().is_ok_and(|exists| !exists);
-    if is_gone || bytes(path).is_ok_and(|now| same(&now, held)) {
+    if is_gone(path) || bytes(path).is_ok_and(|now| same(&now, held)) {
         return Ok(());
     }
     let whole = write(path, held);

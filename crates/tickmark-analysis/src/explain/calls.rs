@@ -28,7 +28,7 @@ pub struct Entry {
     pub count: u64,
     /// Instructions of all.
     pub instructions: u64,
-    /// Lines of code that all of them fetched from, each counted once in each; none where no caches were simulated.
+    /// Lines of code that all of them fetched from, by the plugin's cache.c; none where no caches were simulated.
     pub lines: Option<u64>,
     /// By their number of instructions, in the order in which each was seen first.
     pub kinds: Vec<Kind>,

@@ -35,6 +35,35 @@ fn calls() -> Calls {
     }
 }
 
+#[test]
+fn the_usual_tick_is_the_most_frequent_kind_where_it_is_half_of_all() {
+    let with = |counts: [u64; 3]| {
+        let mut calls = calls();
+        calls.entries[0].kinds =
+            counts.map(|count| kind(100 + count, count, &[(TIMER, 100 * count)])).to_vec();
+        calls.entries[0].count = counts.iter().sum();
+        let own: u64 = counts.iter().map(|count| 100 * count).sum();
+        calls.nodes[4].own = own;
+        calls.nodes[5].own = 0;
+        interrupt(&calls, TIMER).usual()
+    };
+    assert_eq!(with([10, 5, 4]), 110.0);
+    // No kind stands for the others: the mean.
+    assert_eq!(with([5, 4, 3]), 100.0);
+    let explained = explained();
+    assert_eq!(
+        explained.tick().map(|tick| (tick.name.as_str(), tick.usual())),
+        Some((TIMER, 100.0)),
+        "of equals the shortest"
+    );
+    assert_eq!(explained.counted_functions()[0].name, explained.functions[0].name);
+    let ticks = Explanation { metric: names::SPIN.to_owned(), ..explained.clone() };
+    assert_eq!(ticks.counted_functions()[0].name, TIMER);
+    let mut none = explained;
+    none.interrupts[0].count = 0;
+    assert!(none.tick().is_none());
+}
+
 fn batches(elapsed: &[i64]) -> Batches {
     let mut at = 0;
     let mut start = Vec::new();

@@ -254,11 +254,11 @@ fn inverse(figure: &Figure) -> Figure {
     }
 }
 
-/// Why recordings have no figure of a metric, or of all whose names begin so (`op.*`).
+/// Why recordings have no figure of a metric or of its row (`tick.spin.lost`), or of all whose names begin so (`op.*`).
 fn reason(recordings: &[&Recording], metric: &str) -> String {
     let is_it = |name: &Name| match metric.strip_suffix('*') {
         Some(begin) => name.as_str().starts_with(begin),
-        None => name.as_str() == metric,
+        None => metric.strip_prefix(name.as_str()).is_some_and(|row| row.is_empty() || row.starts_with('.')),
     };
     let names = |recording: &&Recording| {
         let planned = recording.meta.plan.metrics.iter().map(|metric| &metric.name);

@@ -68,7 +68,7 @@ fn what_the_system_lacks_is_why_a_claim_has_no_figure() {
         columns: Vec::new(),
     };
     let mut paper = Paper::named("timecounter-cost").unwrap().unwrap();
-    paper.claim.truncate(3);
+    paper.claim.truncate(4);
     let level = |metric: &str| {
         let (metric, setting) = (metric.to_owned(), "first".to_owned());
         Measure::Level(Level { metric, setting, minus: String::new() })
@@ -76,7 +76,9 @@ fn what_the_system_lacks_is_why_a_claim_has_no_figure() {
     paper.claim[0].measure = level(name.as_str());
     paper.claim[1].measure = level("syscall.null.none");
     paper.claim[2].measure = level("clock.monotonic.re*");
+    paper.claim[3].measure = level("sql.none");
     let whys: Vec<String> = evaluate(&paper, &[group]).into_iter().map(|one| one.here.unwrap_err()).collect();
-    let unmeasured = "syscall.null.none was not measured";
-    assert_eq!(whys, ["no such clock", unmeasured, "no such clock"]);
+    // A row of a metric that has figures; and none of any.
+    let others = ["syscall.null.none has no figure", "sql.none was not measured"];
+    assert_eq!(whys, ["no such clock", others[0], "no such clock", others[1]]);
 }

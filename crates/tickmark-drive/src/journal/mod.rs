@@ -203,6 +203,9 @@ impl Undo {
     /// Description of a finished restoration: a file was read back, of a command only its exit is known.
     pub(super) fn done(&self) -> String {
         match self {
+            Self::Write { path, .. } if setting_file::is_gone(path) => {
+                format!("the cgroup of {} has gone", path.display())
+            }
             Self::Write { path, value } => {
                 format!("{} is {} again", path.display(), setting_file::value(value.bytes()))
             }

@@ -170,8 +170,9 @@ fn prove(store: &Store, options: &Doctor, recording: &Recording, all: &[Diagnosi
             Ok(_) => continue,
             Err(error) => return Err(Error::Refused(error.to_string())),
         };
-        if proof.removes.is_some() && options.of.is_some() {
-            let why = "a recording's numbers of threads and interrupts are those of its time; `tickmark doctor --prove` looks now";
+        let is_of_now = proof.removes.is_some() || proof.knob.starts_with("/sys/fs/cgroup");
+        if is_of_now && options.of.is_some() {
+            let why = "a recording's threads, interrupts and cgroups are those of its time; `tickmark doctor --prove` looks now";
             crate::command::print(&format!("  not proved: {why}\n"))?;
             continue;
         }

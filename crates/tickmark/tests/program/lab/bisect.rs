@@ -129,6 +129,11 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
     let tick = crate::bench::page_of(&bisect_of("HEAD~5..HEAD~4", "tick.spin", &[]).stdout);
     assert_eq!(tick["found"][0], model["found"][0], "{tick}");
     assert!(tick["answer"].as_str().unwrap().starts_with("a tick takes "), "{tick}");
+    let counts = tick["measured"].as_array().unwrap().iter().map(|one| one["instructions"].as_f64().unwrap());
+    assert!(
+        counts.clone().count() == 2 && counts.clone().all(|count| (2000.0..3000.0).contains(&count)),
+        "{tick}"
+    );
     // A good commit that a merge brought: those before the merge lack it, and are not looked at.
     let main = git(&tree, &["symbolic-ref", "--short", "HEAD"]);
     git(&tree, &["checkout", "--quiet", "-b", "fix", "HEAD~12"]);

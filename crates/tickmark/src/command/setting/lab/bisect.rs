@@ -1,6 +1,6 @@
 //! With which commit of a kernel's tree an operation's instructions changed: each commit is built and booted once.
 
-use super::exact::{Candidate, Exact, in_words, waits};
+use super::exact::{Candidate, Exact, changes_title, in_words, waits};
 use super::one_operation;
 use crate::cli::{Format, LabBisect};
 use crate::command::pages::LabBisectPage;
@@ -209,7 +209,7 @@ impl LabBisected {
             let line = format!("{mark} {} {figure}  {}", &commit.id[..SHORT], commit.subject);
             let _ = writeln!(text, "{}", line.chars().take(width).collect::<String>());
         }
-        changes_by_function(&mut text, "What it changed in the kernel", &self.changes);
+        changes_by_function(&mut text, &changes_title(&self.metric, "What it"), &self.changes);
         text
     }
 }

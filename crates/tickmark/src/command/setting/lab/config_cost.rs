@@ -3,7 +3,7 @@
 mod ends;
 
 use self::ends::{End, SourceTree};
-use super::exact::{Candidate, Exact, in_words, waits};
+use super::exact::{Candidate, Exact, changes_title, in_words, waits};
 use super::one_operation;
 use crate::cli::{Format, LabConfigCost};
 use crate::command::pages::LabConfigCostPage;
@@ -315,7 +315,7 @@ impl ConfigCosts {
         }
         text += &textwrap::fill(&self.looked_at(), width);
         text.push('\n');
-        changes_by_function(&mut text, "What the largest step changed in the kernel", &self.changes);
+        changes_by_function(&mut text, &changes_title(&self.metric, "What the largest step"), &self.changes);
         text
     }
 }

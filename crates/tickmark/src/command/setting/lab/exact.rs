@@ -27,6 +27,12 @@ pub(super) fn in_words(metric: &str) -> &str {
     if metric == names::SPIN { "a tick" } else { metric }
 }
 
+/// The heading of its functions: those of the tick are of all its kinds.
+pub(super) fn changes_title(metric: &str, what: &str) -> String {
+    let place = if metric == names::SPIN { "a tick, on average over all" } else { "the kernel" };
+    format!("{what} changed in {place}")
+}
+
 /// What is built and booted.
 pub(super) struct Exact<'a> {
     pub(super) bench: Bench,

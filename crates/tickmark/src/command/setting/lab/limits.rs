@@ -47,16 +47,23 @@ pub(super) fn judge(
     let mut code = Code::Done;
     for (metric, most) in &options.max {
         // The floor of a loop has no tick.
-        let tick =
-            if metric == names::SPIN { Some(explained_now(store, bench, options, metric)?) } else { None };
-        let count = match &tick {
-            Some(tick) => count_of(tick),
-            None => counted.get(metric).copied(),
+        let tick = (metric == names::SPIN).then(|| explained_now(store, bench, options, metric)).transpose();
+        let counted = match &tick {
+            Err(why) if bench.control.stopped() => return Err(Error::Refused(why.to_string())),
+            Err(why) => Err(why.to_string()),
+            Ok(Some(tick)) => count_of(tick).ok_or_else(|| "no tick came".to_owned()),
+            Ok(None) => {
+                counted.get(metric).copied().ok_or_else(|| "it was not measured on this kernel".to_owned())
+            }
         };
-        let Some(count) = count else {
-            anstream::eprintln!("tickmark: --max {metric}: it was not measured on this kernel");
-            code = code.worse(Code::Unjudged);
-            continue;
+        let (count, tick) = match (counted, tick) {
+            (Ok(count), Ok(tick)) => (count, tick),
+            (counted, _) => {
+                let why = counted.err().unwrap_or_default();
+                anstream::eprintln!("tickmark: --max {metric}: {why}");
+                code = code.worse(Code::Unjudged);
+                continue;
+            }
         };
         let is_above = count > *most;
         if is_above {
