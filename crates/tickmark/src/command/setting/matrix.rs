@@ -151,9 +151,9 @@ fn explained(
             }
         }
         explain::settings(store, bench, (machine, probe), guests, &mut of)?;
-        let order = |one: &ExplainedSetting| {
-            from.settings.iter().position(|own| one.label.ends_with(&format!(", {}", own.name)))
-        };
+        let labels: Vec<String> =
+            from.settings.iter().map(|own| guest_label(&guest_name(experiment, &own.name))).collect();
+        let order = |one: &ExplainedSetting| labels.iter().position(|own| *own == one.label);
         of.all.sort_by_key(order);
         all.push(of);
     }
