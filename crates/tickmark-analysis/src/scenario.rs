@@ -1,7 +1,7 @@
 //! Rows of timers that are due one soon after the other: how far off each is, by strategy.
 
 use crate::sample::Sample;
-use tickmark_stats::{Sorted, median};
+use tickmark_stats::{Sorted, median, spread};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::{Metric, Observations, names};
 
@@ -27,8 +27,8 @@ pub struct Errors {
     pub absolute: Sorted,
     /// The mean of all, early ones negative.
     pub mean: f64,
-    /// The mean of all but the first timer's, early or late: the document's figure. None where there is but one.
-    pub rest: Option<f64>,
+    /// The mean of all but the first timer's, early or late, of each repetition: the document's figure. None where there is but one timer.
+    pub rest: Vec<f64>,
     /// The earliest and the latest.
     pub ends: (f64, f64),
     /// The share that fired early.
@@ -64,9 +64,7 @@ impl Errors {
             absolute: Sorted::new(all().map(f64::abs)),
             mean: all().sum::<f64>() / count,
             ends,
-            rest: mean(
-                timers.iter().skip(1).flat_map(|timer| timer.errors.as_slice()).map(|error| error.abs()),
-            ),
+            rest: runs.iter().flat_map(|run| rest_of_each(run)).collect(),
             early: all().filter(|error| *error < 0.0).count() as f64 / count,
             repeats,
             cpu,
@@ -75,9 +73,23 @@ impl Errors {
     }
 }
 
-fn mean(of: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = of.fold((0.0, 0u32), |(sum, count), one| (sum + one, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
+/// The mean error of all timers of a run but the first, early or late, for each repetition that has them all.
+fn rest_of_each(run: &[(u64, Vec<f64>)]) -> Vec<f64> {
+    let Some((_, others)) = run.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let repeats = others.iter().map(|(_, errors)| errors.len()).min().unwrap_or(0);
+    let mean =
+        |at: usize| others.iter().map(|(_, errors)| errors[at].abs()).sum::<f64>() / others.len() as f64;
+    (0..repeats).map(mean).collect()
+}
+
+impl Errors {
+    /// The mean of all but the first timer's, early or late.
+    #[must_use]
+    pub fn mean_of_rest(&self) -> Option<f64> {
+        Some(spread(&self.rest)?.mean)
+    }
 }
 
 /// Every row and strategy of a recording, in the order of its plan.
@@ -128,8 +140,9 @@ mod tests {
         assert_eq!(errors.timers[0].errors.as_slice(), [-50.0, -50.0, 100.0, 110.0]);
         assert_eq!((errors.repeats, errors.ends, errors.early), (4, (-50.0, 400.0), 0.25));
         assert!((errors.mean - 188.75).abs() < 1e-9);
-        assert_eq!(errors.rest, Some(350.0));
-        assert_eq!(Errors::from_runs(&[vec![(1, vec![1.0])]], None).unwrap().rest, None);
+        assert_eq!(errors.rest, [400.0, 300.0, 400.0, 300.0]);
+        assert_eq!(errors.mean_of_rest(), Some(350.0));
+        assert_eq!(Errors::from_runs(&[vec![(1, vec![1.0])]], None).unwrap().mean_of_rest(), None);
         assert_eq!(errors.absolute.as_slice()[..2], [50.0, 50.0]);
         assert!(Errors::from_runs(&[], None).is_none() && Errors::from_runs(&[vec![]], None).is_none());
     }

@@ -113,7 +113,7 @@ const SLICE: Nanos = Nanos::from_millis(100);
 const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 18] = [
+pub const SHIPPED: [(&str, &str); 20] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-doses", include_str!("../../../experiments/clock-doses.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
@@ -127,9 +127,11 @@ pub const SHIPPED: [(&str, &str); 18] = [
     ("processor-load", include_str!("../../../experiments/processor-load.toml")),
     ("sqlite-and-clocks", include_str!("../../../experiments/sqlite-and-clocks.toml")),
     ("clock-tick-100-vs-1000", include_str!("../../../experiments/clock-tick-100-vs-1000.toml")),
+    ("clock-tick-more-processors", include_str!("../../../experiments/clock-tick-more-processors.toml")),
     ("timestamp-doses", include_str!("../../../experiments/timestamp-doses.toml")),
     ("timecounter-cost", include_str!("../../../experiments/timecounter-cost.toml")),
     ("tick-anatomy", include_str!("../../../experiments/tick-anatomy.toml")),
+    ("tick-by-setting", include_str!("../../../experiments/tick-by-setting.toml")),
     ("tick-modes", include_str!("../../../experiments/tick-modes.toml")),
     ("user-space-timers", include_str!("../../../experiments/user-space-timers.toml")),
 ];

@@ -1,16 +1,17 @@
 //! lmbench's tables.
 
 use crate::number::bytes;
-use crate::reason;
+use crate::{grid::reader_width, reason};
 use anstyle::Style;
 use std::fmt::Write;
+use std::ops::Range;
 use tickmark_analysis::lmbench::{Filled, Lack, Missing, Page, System};
 use tickmark_analysis::report::Mark;
 use tickmark_import::lmbench::{percent_cell, to_step};
 
 const HEADING: Style = Style::new().bold();
 
-/// The page as text. `beside` names the per cents of another source, where tables have some.
+/// The page as text, as wide as somebody reads. `beside` names the source of rows below ours, where tables have some.
 #[must_use]
 pub fn text(page: &Page, beside: &str) -> String {
     let mut out = String::new();
@@ -82,56 +83,86 @@ fn marked_columns(page: &Page) -> Vec<(String, Vec<&'static str>)> {
     all
 }
 
-fn lines(out: &mut String, table: &Filled, beside: &str) {
-    let mut grid: Vec<Vec<String>> = vec![Vec::new(), Vec::new()];
-    for line in 0..2 {
-        let label = [["Host", "OS"], ["", ""]][line];
-        grid[line].extend(label.map(str::to_owned));
-        grid[line].extend(table.columns.iter().map(|column| column.head[line].to_owned()));
-    }
-    for system in &table.systems {
-        let shown = |cells: &[Option<f64>], steps: &[f64]| -> Vec<String> {
+/// Columns ahead of the figures.
+const LABELS: usize = 2;
+
+/// Heading and rows of systems, labels first.
+fn rows(table: &Filled, systems: &[System]) -> Vec<Vec<String>> {
+    let mut grid: Vec<Vec<String>> = Vec::new();
+    for system in systems {
+        let shown = |cells: &[Option<f64>]| -> Vec<String> {
             let cell = |((cell, step), marks): ((&Option<f64>, &f64), &Vec<Mark>)| {
                 let mark = if marks.is_empty() { "" } else { "~" };
                 cell.map_or_else(|| "-".to_owned(), |v| to_step(v, *step) + mark)
             };
-            cells.iter().zip(steps).zip(&system.marks).map(cell).collect()
+            cells.iter().zip(&system.steps).zip(&system.marks).map(cell).collect()
         };
         for row in &system.rows {
-            grid.push([vec![system.name.clone(), os(system)], shown(row, &system.steps)].concat());
+            grid.push([vec![system.name.clone(), os(system)], shown(row)].concat());
         }
-        let average = vec![system.name.clone(), "average".to_owned()];
-        grid.push([average, shown(&system.average, &system.steps)].concat());
+        grid.push([vec![system.name.clone(), "average".to_owned()], shown(&system.average)].concat());
         if let Some(percent) = &system.percent {
-            let marks = system.real.iter().flatten().map(|real| if *real { "*" } else { "" });
+            let none = vec![false; percent.len()];
+            let marks = system.real.as_ref().unwrap_or(&none).iter().map(|real| if *real { "*" } else { "" });
             let cells = percent
                 .iter()
                 .zip(marks)
                 .map(|(p, mark)| p.map_or_else(|| "-".to_owned(), |p| percent_cell(p) + mark));
-            let base = table.systems.first().map_or("", |base| base.name.as_str());
-            grid.push([format!("against {base}"), "%".to_owned()].into_iter().chain(cells).collect());
+            let base = systems.first().map_or("", |base| base.name.as_str());
+            grid.push(["% against", base].map(str::to_owned).into_iter().chain(cells).collect());
         }
     }
-    for system in &table.beside {
-        let cells = system.average.iter().zip(&system.steps);
-        let cells = cells.map(|(cell, step)| cell.map_or_else(|| "-".to_owned(), |v| to_step(v, *step)));
-        grid.push(
-            [format!("{beside}: {}", system.name), "average".to_owned()].into_iter().chain(cells).collect(),
-        );
-        if let Some(percents) = &system.percent {
-            let cells = percents.iter().map(|p| p.map_or_else(|| "-".to_owned(), percent_cell));
-            grid.push([beside.to_owned(), "%".to_owned()].into_iter().chain(cells).collect());
+    debug_assert!(grid.iter().all(|row| row.len() == table.columns.len() + LABELS));
+    grid
+}
+
+/// A table with the rows of another source below; in parts, where its columns have no room beside each other.
+fn lines(out: &mut String, table: &Filled, beside: &str) {
+    let heading = |line: usize| {
+        let labels = [["Host", "OS"], ["", ""]][line].map(str::to_owned).into_iter();
+        labels.chain(table.columns.iter().map(|column| column.head[line].to_owned())).collect()
+    };
+    let own: Vec<Vec<String>> = (0..2).map(heading).chain(rows(table, &table.systems)).collect();
+    let others = rows(table, &table.beside);
+    let width =
+        |column: usize| own.iter().chain(&others).map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..table.columns.len() + LABELS).map(width).collect();
+    let line = |cells: &[String], part: &Range<usize>| {
+        let label = |at: usize| format!("{:width$}  ", cells[at], width = widths[at]);
+        let figure = |at: usize| format!("{:>width$} ", cells[at], width = widths[at]);
+        let text: String = (0..LABELS).map(label).chain(part.clone().map(figure)).collect();
+        text.trim_end().to_owned()
+    };
+    for (number, part) in parts(&widths).iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
         }
-    }
-    let width = |column: usize| grid.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..table.columns.len() + 2).map(width).collect();
-    for line in &grid {
-        let mut text = String::new();
-        for (index, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            let _ = if index < 2 { write!(text, "{cell:width$}  ") } else { write!(text, "{cell:>width$} ") };
+        own.iter().for_each(|cells| {
+            let _ = writeln!(out, "{}", line(cells, part));
+        });
+        if !others.is_empty() {
+            let _ = writeln!(out, "{beside}:");
         }
-        let _ = writeln!(out, "{}", text.trim_end());
+        others.iter().for_each(|cells| {
+            let _ = writeln!(out, "{}", line(cells, part));
+        });
     }
+}
+
+/// Columns of figures that fit beside the labels where somebody reads, all of them in a pipe.
+fn parts(widths: &[usize]) -> Vec<Range<usize>> {
+    let labels: usize = widths[..LABELS].iter().map(|width| width + 2).sum();
+    let room = reader_width().map_or(usize::MAX, |width| (width + 1).saturating_sub(labels));
+    let (mut parts, mut begin, mut used) = (Vec::new(), LABELS, 0);
+    for (at, width) in widths.iter().enumerate().skip(LABELS) {
+        if used + width + 1 > room && at > begin {
+            parts.push(begin..at);
+            (begin, used) = (at, 0);
+        }
+        used += width + 1;
+    }
+    parts.push(begin..widths.len());
+    parts
 }
 
 pub(crate) fn os(system: &System) -> String {

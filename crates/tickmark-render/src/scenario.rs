@@ -45,7 +45,7 @@ fn table(scenarios: &[Scenario]) -> String {
         let of = |q| errors.absolute.quantile(q).map_or_else(String::new, time);
         let ends = [errors.ends.0, errors.ends.1].map(signed);
         let [first, last] = [errors.timers.first(), errors.timers.last()].map(|timer| signed(middle(timer)));
-        let others = errors.rest.map_or_else(|| "-".to_owned(), time);
+        let others = errors.mean_of_rest().map_or_else(|| "-".to_owned(), time);
         let mut cells = vec![scenario.title.clone(), of(0.5), of(0.99)];
         cells.extend(ends.into_iter().chain([first, others, last]));
         cells.push(if errors.early > 0.0 { percent(errors.early) } else { "0 %".to_owned() });
@@ -64,6 +64,25 @@ fn table(scenarios: &[Scenario]) -> String {
             );
         }
     }
+    out
+}
+
+/// What the module's /proc file says of its timers, in cycles of `mhz`, of each row by itself.
+#[must_use]
+pub fn statistics(scenarios: &[Scenario], mhz: f64) -> String {
+    let mut out = String::new();
+    let heading = ["cycles", "fired", "early", "error_min", "error_mean", "absolute", "error_max"];
+    let row = |(scenario, errors): (&Scenario, &Errors)| {
+        let fired = errors.absolute.as_slice();
+        let cycles = |nanos: f64| format!("{:.0}", nanos * mhz / 1e3);
+        let early = (errors.early * fired.len() as f64).round();
+        let absolute = fired.iter().sum::<f64>() / fired.len() as f64;
+        let counts = [fired.len().to_string(), early.to_string()];
+        let times = [errors.ends.0, errors.mean, absolute, errors.ends.1].map(cycles);
+        std::iter::once(scenario.title.clone()).chain(counts).chain(times).collect()
+    };
+    let rows = std::iter::once(heading.map(str::to_owned).to_vec()).chain(measured(scenarios).map(row));
+    fitting_table(&mut out, &rows.collect::<Vec<_>>(), &[1, 2, 3, 4, 5, 6], &[]);
     out
 }
 

@@ -45,8 +45,8 @@ pub struct Document {
     pub latencies: Vec<Latency>,
     /// Table 3.
     pub loads: Vec<LongLoad>,
-    /// The packet size (MTU) below which the law says that one processor is too little for the full rate, and by which benchmark's law; and whether packets that
-    /// were measured on both sides of it bear that out.
+    /// The packet size (MTU) below which the law of Comms1 says that one processor is too little for the full rate; and whether the measured rates bear that
+    /// out, to within what the law misses of a load: none where they could not.
     pub least: Option<(f64, Option<bool>)>,
     /// By the measured rates of Comms1 with its limit: the largest packet that does not reach the full rate, and the smallest from which on all do.
     pub between: Option<(Option<u32>, Option<u32>)>,
@@ -121,7 +121,8 @@ pub fn document(all: &[Comms]) -> Option<Document> {
         Some((each.iter().copied().reduce(f64::min)?, each.iter().copied().reduce(f64::max)?))
     };
     let products = products();
-    let (least, between) = (least(all, &limited), between(&limited));
+    let between = between(&limited);
+    let least = least(all, &limited, between);
     Some(Document { latencies, loads, least, between, products })
 }
 
@@ -145,21 +146,24 @@ fn between(limited: &[&LongLoad]) -> Option<(Option<u32>, Option<u32>)> {
     (!limited.is_empty()).then_some((below, above))
 }
 
-/// The packet size that the law of the limited Comms1 predicts, and whether the rates that were measured bear it out: below it none has the full rate, above it
-/// all do.
-fn least(all: &[Comms], limited: &[&LongLoad]) -> Option<(f64, Option<bool>)> {
+/// The packet size that the law of the limited Comms1 predicts, and whether it lies between the largest measured packet without the full rate and the
+/// smallest with it.
+fn least(
+    all: &[Comms],
+    limited: &[&LongLoad],
+    between: Option<(Option<u32>, Option<u32>)>,
+) -> Option<(f64, Option<bool>)> {
     let own = |law: &super::Law| law.title.contains("Comms1") && law.title.contains("Mbit/s");
     // A law that does not hold predicts nothing.
     let law = laws(all).into_iter().find(|law| own(law) && law.residual <= HOLDS)?;
     let full = limited.iter().map(|cell| cell.fastest).reduce(f64::max)?;
     let mtu = law.least_payload(full)? + super::law::headers("tcp");
-    let below: Vec<&&LongLoad> = limited.iter().filter(|cell| f64::from(cell.mtu) < mtu).collect();
-    let above: Vec<&&LongLoad> = limited.iter().filter(|cell| f64::from(cell.mtu) >= mtu).collect();
-    let tested = !below.is_empty() && !above.is_empty();
-    Some((
-        mtu,
-        tested.then(|| !below.iter().any(|cell| cell.is_full()) && above.iter().all(|cell| cell.is_full())),
-    ))
+    let (below, full) = between?;
+    let is_above = below.is_none_or(|below| mtu * (1.0 + law.residual) >= f64::from(below));
+    let is_below = full.is_none_or(|full| mtu * (1.0 - law.residual) <= f64::from(full));
+    // Of one side alone only what contradicts says anything.
+    let is_tested = below.is_some() && full.is_some();
+    Some((mtu, if is_above && is_below { is_tested.then_some(true) } else { Some(false) }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Whether a figure of ours agrees with a claim.
 
 use super::{Claim, ClaimUnit};
+use crate::report::Unit;
 use tickmark_stats::Interval;
 
 /// A figure in the unit of its claim.
@@ -14,6 +15,17 @@ pub struct Figure {
     pub words: Option<String>,
     /// What is compared, where the claim does not name it.
     pub sides: Option<[String; 2]>,
+    /// Of a change: what it goes from and to.
+    pub levels: Option<Levels>,
+}
+
+/// What a change goes from and to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Levels {
+    /// Both, in their unit.
+    pub values: [f64; 2],
+    /// Their unit.
+    pub unit: Unit,
 }
 
 /// What the ends of a figure are.
@@ -81,11 +93,11 @@ impl ClaimUnit {
 
 impl Figure {
     pub(super) const fn number(point: f64) -> Self {
-        Self { point, interval: None, words: None, sides: None }
+        Self { point, interval: None, words: None, sides: None, levels: None }
     }
 
-    pub(super) const fn between(point: f64, interval: Interval, kind: IntervalKind) -> Self {
-        Self { point, interval: Some((interval, kind)), words: None, sides: None }
+    pub(super) fn between(point: f64, interval: Interval, kind: IntervalKind) -> Self {
+        Self { interval: Some((interval, kind)), ..Self::number(point) }
     }
 
     /// Several quantities, with their mean.

@@ -2,15 +2,15 @@
 
 use super::IntervalKind::{Confidence, Phases};
 use super::{
-    Agreement, AnsweredClaim, Change, Claim, DoseQuantity, Figure, Level, Lost, Measure, Paper, TimerChoice,
-    Timers, messages,
+    Agreement, AnsweredClaim, Change, Claim, DoseQuantity, Figure, Level, Levels, Lost, Measure, Paper,
+    TimerChoice, Timers, messages,
 };
 use crate::comparison::{Line, Model};
 use crate::dose::{Dosed, summarize_dose};
 use crate::scenario::{Timer, read_scenarios};
 use crate::{hz, report};
 use tickmark_stats::two::{self, Difference};
-use tickmark_stats::{Interval, median};
+use tickmark_stats::{Interval, median, median_of_runs, spread};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::Name;
 
@@ -200,7 +200,10 @@ impl MeasuredGroup {
         } else {
             format!("{explained} of the {decided} that exceed its noise match")
         };
-        let words = format!("{range} in {} of {} columns; {noise}", here().count(), own().count());
+        let lacking = own().filter(|column| column.decided && column.here.is_none()).count();
+        let lacking =
+            if lacking == 0 { String::new() } else { format!(", {lacking} of which have no figure here") };
+        let words = format!("{range} in {} of {} columns; {noise}{lacking}", here().count(), own().count());
         // What was not measured does not match.
         let share = if decided == 0 { f64::NAN } else { explained as f64 / decided as f64 };
         Ok(Figure { words: Some(words), ..Figure::number(share) })
@@ -212,6 +215,11 @@ const CONFIDENCE: f64 = 0.95;
 
 /// The change of a line as a share, with its interval or, of counts, its range.
 fn change_of_line(line: &Line) -> Option<Figure> {
+    let levels = Levels { values: line.means, unit: line.unit };
+    Some(Figure { levels: Some(levels), ..share_of_line(line)? })
+}
+
+fn share_of_line(line: &Line) -> Option<Figure> {
     if let Some(exact) = line.exact {
         let range = Interval { low: exact.least, high: exact.most };
         return Some(Figure::between(exact.change, range, Phases));
@@ -231,7 +239,9 @@ fn trimmed_change(line: &Line) -> Option<Figure> {
     }
     let [first, second] = line.values.each_ref().map(|values| without_farthest(values));
     let (ratio, i) = two::ratio(&first, &second, CONFIDENCE)?;
-    Some(Figure::between(ratio - 1.0, Interval { low: i.low - 1.0, high: i.high - 1.0 }, Confidence))
+    let share = Figure::between(ratio - 1.0, Interval { low: i.low - 1.0, high: i.high - 1.0 }, Confidence);
+    let values = [spread(&first)?.mean, spread(&second)?.mean];
+    Some(Figure { levels: Some(Levels { values, unit: line.unit }), ..share })
 }
 
 /// The values in their order without the one that is farthest from their median.
@@ -250,6 +260,10 @@ fn inverse(figure: &Figure) -> Figure {
     Figure {
         point: turned(figure.point),
         interval: figure.interval.map(|(interval, kind)| (ends(interval), kind)),
+        levels: figure
+            .levels
+            .clone()
+            .map(|Levels { values: [from, to], unit }| Levels { values: [to, from], unit }),
         ..figure.clone()
     }
 }
@@ -299,18 +313,37 @@ fn error_of(recording: &Recording, timers: &Timers) -> Result<Figure, String> {
         let title = format!("{}: {strategy}", timers.row);
         let own = scenarios.iter().find(|scenario| scenario.title == title);
         let errors = own.ok_or_else(|| format!("no row {title}"))?.errors.as_ref().map_err(Clone::clone)?;
-        let middle = |timer: Option<&Timer>| timer.and_then(|timer| timer.errors.quantile(0.5));
+        let middle = |timer: Option<&Timer>| {
+            let estimate = median_of_runs(timer?.errors.as_slice())?;
+            Some(Figure::between(estimate.point, estimate.interval, Confidence))
+        };
         let found = match timers.which {
             TimerChoice::First => middle(errors.timers.first()),
             TimerChoice::Last => middle(errors.timers.last()),
-            TimerChoice::Others => errors.rest,
-            TimerChoice::Latest => Some(errors.ends.1),
+            TimerChoice::Others => mean(&errors.rest),
+            TimerChoice::Latest => Some(Figure::number(errors.ends.1)),
         };
         found.ok_or_else(|| format!("{title} has too few timers"))
     };
     let own = error(&timers.strategy)?;
-    let over = if timers.over.is_empty() { 1.0 } else { error(&timers.over)? };
-    Ok(Figure::number(own / over))
+    if timers.over.is_empty() {
+        return Ok(own);
+    }
+    let over = error(&timers.over)?;
+    let ends = own.interval.zip(over.interval).map(|((own, kind), (over, _))| {
+        (Interval { low: own.low / over.high, high: own.high / over.low }, kind)
+    });
+    Ok(Figure { interval: ends, ..Figure::number(own.point / over.point) })
+}
+
+/// The mean of repetitions with its interval by Student's t; they follow each other, and are taken as independent.
+fn mean(values: &[f64]) -> Option<Figure> {
+    let mean = spread(values)?.mean;
+    // From zero: none where they are all the same.
+    let from_zero = Difference::paired(&vec![0.0; values.len()], values);
+    Some(
+        from_zero.map_or(Figure::number(mean), |d| Figure::between(mean, d.interval(CONFIDENCE), Confidence)),
+    )
 }
 
 fn doses(recording: &Recording, quantity: DoseQuantity) -> Result<Figure, String> {

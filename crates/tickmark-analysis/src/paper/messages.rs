@@ -97,8 +97,11 @@ fn least_packet(document: &Document) -> Result<Figure, String> {
     let (low, high) = document.between.ok_or("Comms1 with a limit was not measured")?;
     match (low, high) {
         (Some(low), Some(high)) => {
+            let words = Some(format!("between {low} and {high} bytes"));
             let (low, high) = (f64::from(low), f64::from(high));
-            Ok(Figure::between(f64::midpoint(low, high), Interval { low, high }, IntervalKind::Quantities))
+            let figure =
+                Figure::between(f64::midpoint(low, high), Interval { low, high }, IntervalKind::Quantities);
+            Ok(Figure { words, ..figure })
         }
         (None, Some(least)) => {
             let interval = Interval { low: 0.0, high: f64::from(least) };

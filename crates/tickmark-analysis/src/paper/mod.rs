@@ -4,7 +4,7 @@ mod agreement;
 mod evaluate;
 mod messages;
 
-pub use agreement::{Agreement, AnsweredClaim, Figure, IntervalKind};
+pub use agreement::{Agreement, AnsweredClaim, Figure, IntervalKind, Levels};
 pub use evaluate::{LmbenchColumn, MeasuredGroup, evaluate, without_farthest};
 
 use serde::Deserialize;

@@ -6,7 +6,7 @@ mod page;
 mod raw;
 
 pub use layout::{Column, LOAD, TABLES, Table, metrics};
-pub use number::{percent_cell, rounded, step, to_step};
+pub use number::{percent_cell, printed, rounded, step, to_step};
 
 use crate::Imported;
 

@@ -2,7 +2,8 @@
 
 /// A printed number and what one step of its last digit is worth: `154.` is 154 to the unit, `30.K` is 30,000
 /// to the thousand, `1.0200` is to the ten-thousandth. None where it is none, or not positive.
-pub(super) fn printed(text: &str) -> Option<(f64, f64)> {
+#[must_use]
+pub fn printed(text: &str) -> Option<(f64, f64)> {
     let (digits, factor) = match text.as_bytes().last()? {
         b'K' => (&text[..text.len() - 1], 1e3),
         b'M' => (&text[..text.len() - 1], 1e6),

@@ -81,26 +81,6 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
         let whether = if high <= 1.1 * low { "a constant within a tenth" } else { "no constant" };
         let _ = write!(text, " Here it goes from {low:.0} to {high:.0}: {whether}.");
     }
-    match document.least {
-        Some((mtu, Some(is))) => {
-            let whether = if is {
-                "and so it is with those that were measured"
-            } else {
-                "which those that were measured do not bear out"
-            };
-            let _ = write!(
-                text,
-                " By the law packets below {mtu:.0} bytes do not reach the full rate, {whether}."
-            );
-        }
-        Some((mtu, None)) => {
-            let _ = write!(
-                text,
-                " By the law packets below {mtu:.0} bytes do not reach the full rate; none was measured on the other side of that, so that it is not tested."
-            );
-        }
-        None => text += " No law holds for all of them.",
-    }
     match document.between {
         Some((Some(low), Some(high))) => {
             let _ = write!(
@@ -113,6 +93,20 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
         }
         Some((_, None)) => text += " Measured: no packet size reaches the full rate.",
         None => {}
+    }
+    match document.least {
+        Some((mtu, holds)) => {
+            let holds = match holds {
+                Some(true) => "which the measured rates bear out",
+                Some(false) => "which the measured rates do not bear out",
+                None => "which no smaller packet tests",
+            };
+            let _ = write!(
+                text,
+                " By the law below one processor is too little for packets of less than {mtu:.0} bytes, headers included, {holds}."
+            );
+        }
+        None => text += " No law that holds predicts from which size on.",
     }
     say(out, &text);
 }

@@ -55,7 +55,7 @@ pub(super) fn law(out: &mut String, law: &Law) {
     if let Some(payload) = law.least_payload(fastest).filter(|_| holds) {
         let _ = write!(
             text,
-            " With less than {payload:.0} bytes in a packet one CPU is too little for {}.",
+            " With less than {payload:.0} bytes in a packet beside its headers one CPU is too little for {}.",
             rate(fastest)
         );
     }

@@ -4,6 +4,7 @@ use super::{Page, ends};
 use crate::json_object;
 use crate::paper::{PaperReport, answer_lines, claim_figure, verdict};
 use tickmark_analysis::paper::{Agreement, AnsweredClaim, IntervalKind};
+use tickmark_analysis::report::Unit;
 
 json_object! {
     /// A document, its claims, and our figure for each.
@@ -43,6 +44,9 @@ json_object! {
             IntervalKind::Quantities => "quantities",
         })),
         unit: &'static str = one.claim.unit.text().trim(),
+        /// Of a change: what it goes from and to, in `levels_unit`.
+        levels: Option<[f64; 2]> = one.here.as_ref().ok().and_then(|figure| Some(figure.levels.as_ref()?.values)),
+        levels_unit: Option<Unit> = one.here.as_ref().ok().and_then(|figure| Some(figure.levels.as_ref()?.unit)),
         /// Ours agrees between these.
         agrees_between: Option<[f64; 2]> = one.claim.agrees,
         /// `agrees`, `differs`, `undecided`, `not_claimed` where the document claims no value, `not_measured`.

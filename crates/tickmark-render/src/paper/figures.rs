@@ -8,7 +8,7 @@ use tickmark_analysis::paper::{Agreement, AnsweredClaim, ClaimUnit, Figure, Inte
 #[must_use]
 pub fn claim_figure(one: &AnsweredClaim) -> String {
     match &one.here {
-        Ok(figure) => figure_text(figure, one.claim.unit, is_change(&one.claim.measure)),
+        Ok(figure) => figure_text(figure, one.claim.unit, is_change(&one.claim.measure)) + &levels(figure),
         Err(why) => why.clone(),
     }
 }
@@ -18,10 +18,20 @@ fn is_change(measure: &Measure) -> bool {
     matches!(measure, Measure::Change(_) | Measure::Doses(_))
 }
 
+/// Where a change goes to, and from where.
+fn levels(figure: &Figure) -> String {
+    let level = |at: usize| {
+        let value = figure.levels.as_ref().map(|levels| number::value(levels.values[at], None, levels.unit));
+        let side = figure.sides.as_ref().map(|sides| sides[at].clone());
+        side.into_iter().chain(value).collect::<Vec<_>>().join(" ")
+    };
+    let (from, to) = (level(0), level(1));
+    if to.is_empty() { to } else { format!(", {to} against {from}") }
+}
+
 fn figure_text(figure: &Figure, unit: ClaimUnit, signed: bool) -> String {
-    let sides = figure.sides.as_ref().map_or(String::new(), |[from, to]| format!(", {to} against {from}"));
     if let Some(words) = &figure.words {
-        return words.clone() + &sides;
+        return words.clone();
     }
     let signed = signed && unit == ClaimUnit::Percent;
     let one = |value: f64| if signed { number::signed(value) } else { number::plain(value) };
@@ -31,7 +41,7 @@ fn figure_text(figure: &Figure, unit: ClaimUnit, signed: bool) -> String {
         _ => String::new(),
     };
     let point = format!("{}{}{time}", one(figure.point), unit.text());
-    let text = match figure.interval {
+    match figure.interval {
         Some((ends, kind)) if one(ends.low) != one(ends.high) => {
             let kind = match kind {
                 IntervalKind::Confidence => "95 %: ",
@@ -41,8 +51,12 @@ fn figure_text(figure: &Figure, unit: ClaimUnit, signed: bool) -> String {
             format!("{point} ({kind}{} to {})", one(ends.low), one(ends.high))
         }
         _ => point,
-    };
-    text + &sides
+    }
+}
+
+/// What is compared, where the claim leaves that open.
+fn sides(figure: &Figure) -> String {
+    figure.sides.as_ref().map_or(String::new(), |[from, to]| format!(", {to} against {from}"))
 }
 
 /// What comes of a claim, in a word.
@@ -64,7 +78,9 @@ pub(super) fn found_here(report: &PaperReport<'_>) -> String {
         return "nothing was measured yet".to_owned();
     }
     report.claims.iter().filter(named).fold(report.paper.here.clone(), |text, one| {
-        let figure = one.here.as_ref().map_or_else(|_| "(not measured)".to_owned(), |_| claim_figure(one));
+        let signed = is_change(&one.claim.measure);
+        let in_words = |figure: &Figure| figure_text(figure, one.claim.unit, signed) + &sides(figure);
+        let figure = one.here.as_ref().map_or_else(|_| "(not measured)".to_owned(), in_words);
         text.replace(&format!("{{{}}}", one.claim.id), &figure)
     })
 }

@@ -142,6 +142,8 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     refused(&gate("powerpc:hz=100", &[]), 2, &["two architectures"]);
     refused(&gate("x86_64:hz=1000", &["--max", "syscall.nul=150"]), 2, &["did you mean syscall.null"]);
     refused(&gate("x86_64:hz=1000", &["--margin", "x"]), 2, &["number of instructions"]);
+    let tick = bench.run(&["lab", "gate", "x86_64:hz=100", "x86_64:hz=1000", "tick.spin"]);
+    refused(&tick, 2, &["has no tick in it", "lab boot --max tick.spin"]);
     // What a change costs on the machine of a recording, before any boot there; a guest's counts are no price.
     let here = bench.run(&["run", "syscall", "--budget", "2s", "--name", "here"]);
     assert!([Some(0), Some(4)].contains(&here.status.code()), "{}", err(&here));

@@ -4,18 +4,20 @@ use crate::command::import;
 use crate::command::lab::explained::{ExplainedSettings, cache_text};
 use crate::error::Error;
 use std::fmt::Write;
-use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
-use tickmark_analysis::lmbench;
+use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side, Word};
+use tickmark_analysis::lmbench::{self, Filled};
 use tickmark_analysis::paper::LmbenchColumn;
 use tickmark_analysis::report::{self, Model};
+use tickmark_import::lmbench::{TABLES, printed};
 use tickmark_store::Recording;
 
 /// The ten tables of "Comparing Performance 100 Hz versus 1000 Hz Clock Tick" (Denk, 2005), five runs a side.
 const DOCUMENT: &str = include_str!("../../../../../fixtures/lmbench/tqm860l-summary.txt");
 /// Which has it.
 const EXPERIMENT: &str = "clock-tick-100-vs-1000";
-/// Label of the document's per cents in the tables.
-const BESIDE: &str = "the document, by its runs";
+/// Label of the document's rows in the tables.
+const BESIDE: &str = "the document, as printed";
+
 /// lmbench's ten tables of the recordings, with the document's rows of per cent and what it got from noise; and which of its
 /// differences are real, in a sentence.
 pub(in crate::command) fn tables(
@@ -28,6 +30,7 @@ pub(in crate::command) fn tables(
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().zip(&models).collect();
     let mut page = lmbench::page(&both, real, false);
+    by_setting(&mut page);
     if page.tables.is_empty() {
         return Ok((String::new(), String::new()));
     }
@@ -44,6 +47,20 @@ pub(in crate::command) fn tables(
     Ok((out, real_ones(&besides)))
 }
 
+/// Names systems by their setting alone, where all are of one machine.
+fn by_setting(page: &mut lmbench::Page) {
+    let systems = page.tables.iter().flat_map(|table| &table.systems).map(|system| &system.name);
+    let machines = systems.chain(page.missing.iter().map(|missing| &missing.system));
+    let mut machines = machines.map(|name| name.split_once(':').map(|(machine, _)| machine.to_owned()));
+    let Some(Some(machine)) = machines.next() else { return };
+    if !machines.all(|other| other.as_ref() == Some(&machine)) {
+        return;
+    }
+    let setting = |name: &mut String| drop(name.drain(..=machine.len()));
+    page.tables.iter_mut().flat_map(|table| &mut table.systems).for_each(|system| setting(&mut system.name));
+    page.missing.iter_mut().for_each(|missing| setting(&mut missing.system));
+}
+
 /// Columns that the document has, too; none of another experiment.
 pub(in crate::command) fn columns(
     experiment: &str,
@@ -57,7 +74,7 @@ pub(in crate::command) fn columns(
     beside(&mut lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false))
 }
 
-/// Puts the document's per cents into the tables; with each column that both have.
+/// Puts the document's rows into the tables, its first table without any of ours; with each column that both have.
 fn beside(page: &mut lmbench::Page) -> Result<Vec<LmbenchColumn>, Error> {
     // A store of its own, gone when this ends: the document is imported like any file.
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
@@ -65,7 +82,7 @@ fn beside(page: &mut lmbench::Page) -> Result<Vec<LmbenchColumn>, Error> {
     let mut columns: Vec<LmbenchColumn> = Vec::new();
     for table in &mut page.tables {
         let Some(known) = theirs.iter().position(|other| other.title == table.title) else { continue };
-        let systems = theirs.swap_remove(known).systems;
+        let systems = theirs.remove(known).systems;
         let second =
             systems.get(1).and_then(|second| Some((second.percent.as_ref()?, second.real.as_ref()?)));
         let Some((percents, decided)) = second else { continue };
@@ -81,7 +98,49 @@ fn beside(page: &mut lmbench::Page) -> Result<Vec<LmbenchColumn>, Error> {
         }
         table.beside = systems;
     }
+    let lacking =
+        theirs.into_iter().map(|table| Filled { beside: table.systems, systems: Vec::new(), ..table });
+    page.tables.splice(0..0, lacking);
     Ok(columns)
+}
+
+/// Gives the document's systems the averages and per cents that it prints, which are not always those of its rows.
+fn as_printed(table: &mut Filled) {
+    let Some(PrintedRows { averages, percents }) = PrintedRows::find(&table.title) else { return };
+    let some = |row: Vec<f64>| row.into_iter().map(Some).collect();
+    for (system, row) in table.systems.iter_mut().zip(averages) {
+        system.average = some(row);
+    }
+    if let Some(second) = table.systems.get_mut(1) {
+        second.percent = Some(some(percents));
+    }
+}
+
+/// What the document made of the runs of a table: the averages of both settings, and the change in per cent.
+#[derive(Debug, PartialEq)]
+struct PrintedRows {
+    averages: [Vec<f64>; 2],
+    percents: Vec<f64>,
+}
+
+impl PrintedRows {
+    fn find(title: &str) -> Option<Self> {
+        let known = TABLES.iter().find(|table| title.starts_with(table.title))?;
+        let lines = DOCUMENT.lines().map(str::trim).skip_while(|line| !line.starts_with(known.title)).skip(1);
+        let other = |line: &str| TABLES.iter().any(|table| line.starts_with(table.title));
+        let (mut averages, mut percents) = (Vec::new(), None);
+        for line in lines.take_while(|line| !other(line)) {
+            if let Some((_, figures)) = line.split_once("Avrg:") {
+                // "30 K" is one figure.
+                let figures = figures.replace(" K", "K");
+                averages.push(figures.split_whitespace().filter_map(|word| Some(printed(word)?.0)).collect());
+            } else if let Some(figures) = line.strip_suffix('%') {
+                let figure = |word: &str| word.replace("+-", "").parse().ok();
+                percents = Some(figures.split_whitespace().filter_map(figure).collect());
+            }
+        }
+        Some(Self { averages: averages.try_into().ok()?, percents: percents? })
+    }
 }
 
 /// Which of the document's differences the tick explains.
@@ -118,12 +177,15 @@ fn its_page(folder: &std::path::Path) -> Result<lmbench::Page, Error> {
         read()?.into_iter().map(|recording| Side { recordings: vec![recording] }).collect();
     let options = CompareOptions::with_margin(0.01);
     let compared = crate::command::compare::compared(&store, &sides, options, RowSelection::ALL)?;
-    let changed = compared.against.iter().flat_map(|against| &against.lines).filter(|line| line.decided());
+    let lines = compared.against.iter().flat_map(|against| &against.lines);
+    let changed = lines.filter(|line| line.decided() && line.word != Word::Equivalent);
     let real: Vec<&str> = changed.map(|line| line.metric.as_str()).collect();
     let recordings = read()?;
     let models: Vec<Model> =
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
-    Ok(lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &real, false))
+    let mut page = lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &real, false);
+    page.tables.iter_mut().for_each(as_printed);
+    Ok(page)
 }
 
 /// Differences in the document that are not the tick's: its own runs do not separate the sides, or they do, but the tick, which takes the
@@ -150,4 +212,26 @@ fn noise(besides: &[LmbenchColumn]) -> String {
     });
     list("of the sign and size that the tick has here", &|beside, _| beside.decided && beside.is_explained());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_table_of_the_document_has_a_printed_average_and_per_cent_for_every_column() {
+        let all: Vec<_> = TABLES.iter().filter_map(|t| Some((t, PrintedRows::find(t.title)?))).collect();
+        assert_eq!(all.len(), 10);
+        for (table, PrintedRows { averages: [from, to], percents }) in &all {
+            assert_eq!([from.len(), to.len(), percents.len()], [table.columns.len(); 3], "{}", table.title);
+            // Not always those of its rows, as it cuts where it could round, but never far off.
+            for ((from, to), percent) in from.iter().zip(to).zip(percents) {
+                let computed = 100.0 * (to / from - 1.0);
+                assert!((computed - percent).abs() < 0.6, "{}: {computed} {percent}", table.title);
+            }
+        }
+        let integer = PrintedRows::find("Basic integer operations - times in nanoseconds").unwrap();
+        assert_eq!((integer.averages[0][1], &integer.percents[..2]), (20.4, &[2.4, 2.9][..]));
+        assert_eq!(PrintedRows::find("Basic uint64 operations"), None);
+    }
 }

@@ -19,8 +19,16 @@ fn the_document_on_the_tick_is_answered_by_one_command() {
     assert!(text.contains("What cannot be had here") && text.contains("Basic integer operations"));
     // What a count of instructions cannot have, beside the document's per cents.
     assert!(text.contains("What caches add") && text.contains("misses in 1,000"), "{text}");
-    // The document's averages and per cents below ours.
-    assert!(text.contains("the document, by its runs: tqm860l1k"), "{text}");
+    // The document's rows, averages and per cents below ours, as it prints them; its first table without ours.
+    let integer = text.split("Basic integer operations - times").nth(1).unwrap();
+    assert!(
+        integer.starts_with(" in nanoseconds") && integer.contains("the document, as printed:"),
+        "{text}"
+    );
+    assert!(integer.lines().any(|line| line.starts_with("HZ 1000    average")), "{text}");
+    let printed = ["%", "against", "tqm860l", "+2.4*", "+2.9*", "+1.0*", "+2.0*", "+3.2*"];
+    assert!(integer.lines().any(|line| line.split_whitespace().eq(printed)), "{text}");
+    assert!(text.contains("Basic system parameters\n"), "{text}");
     let page = page_of(out(&bench.run(&["experiments", "clock-tick-100-vs-1000", "--format", "json"])));
     let claims = page["claims"].as_array().unwrap();
     let agreed = |place: &str, says: &str| {

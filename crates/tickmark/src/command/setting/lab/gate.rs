@@ -43,7 +43,13 @@ type Kinds = BTreeMap<String, String>;
 
 pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     // A name that is none is told before the minutes that a kernel may take.
-    selection::select(&boot(&options.base, options).select)?;
+    let selected = selection::select(&boot(&options.base, options).select)?;
+    if selected.iter().flat_map(|offer| &offer.metrics).all(|metric| metric.name.as_str() == names::SPIN) {
+        let spin = names::SPIN;
+        return Err(Error::Usage(format!(
+            "the floor of {spin} has no tick in it: `tickmark lab boot --max {spin}=INSTRUCTIONS` and `tickmark lab explain {spin} --against KERNEL` count one"
+        )));
+    }
     let price = PriceRequest::read(store, options)?;
     let mut bench = Bench::new(control())?;
     let names = [&options.base, &options.new];

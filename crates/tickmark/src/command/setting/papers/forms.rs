@@ -40,6 +40,7 @@ pub(super) fn forms(store: &Store, paper: &Paper, groups: &[MeasuredGroup]) -> R
             all.push(Form { title: title(group), text, drawings: Vec::new(), place });
         }
         if reports.contains(&Report::Scenarios) {
+            all.extend(scenario_statistics(group, place));
             all.extend(scenario_plots(group, place));
         }
         all.extend(explained.iter().map(|of| by_function(group, of)));
@@ -123,6 +124,18 @@ fn in_cycles(mut plot: Plot, setting: &str) -> Drawing {
     let points = plot.series.iter_mut().flat_map(|series| &mut series.points);
     points.for_each(|(_, error)| *error = (*error * ClaimUnit::Cycles.scale()).max(1.0));
     Drawing::Plot(plot)
+}
+
+/// What the module's /proc file says, of each row by itself: a table for each setting, in the document's unit.
+fn scenario_statistics(group: &MeasuredGroup, place: FormPlace) -> Option<Form> {
+    let table = |(setting, recording): (&String, &Recording)| {
+        let cycles = 1e3 * ClaimUnit::Cycles.scale();
+        let table = tickmark_render::scenario::statistics(&scenario::read_scenarios(recording), cycles);
+        if setting.is_empty() { table } else { format!("{setting}\n{table}\n") }
+    };
+    let text: String = group.settings.iter().zip(&group.recordings).map(table).collect();
+    let title = format!("{}: as /proc/apic_timer, cycles of 450 MHz", title(group));
+    (!text.is_empty()).then_some(Form { title, text, drawings: Vec::new(), place })
 }
 
 /// Error against the number of the timer, a line for each strategy, a plot for each row: of the first setting, and of the others on the page.
