@@ -63,8 +63,7 @@ fn smallest(all: &[Comms], setting: &str, values: [&str; 2]) -> Result<Figure, S
         contrast.setting == setting && contrast.values == values && contrast.figure == "median"
     });
     let contrast = own.min_by_key(|contrast| contrast.size);
-    let contrast =
-        contrast.ok_or_else(|| format!("too few launches with {setting} {}", values.join(" and ")))?;
+    let contrast = contrast.ok_or_else(|| format!("too few runs with {setting} {}", values.join(" and ")))?;
     let (ratio, interval) = contrast.comparison.change();
     let share = ratio.ok_or("no ratio")? - 1.0;
     Ok(interval.map_or(Figure::number(share), |i| {

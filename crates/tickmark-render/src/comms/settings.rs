@@ -17,7 +17,7 @@ pub(crate) fn verdict(contrast: &Contrast) -> String {
         Verdict::BelowMargin => format!("{way}, by less than 1 %"),
         Verdict::Equivalent => "equivalent within 1 %".to_owned(),
         Verdict::Undecided { needed: Some(needed) } => {
-            format!("undecided; about {needed} launches would decide")
+            format!("undecided; about {needed} runs would decide")
         }
         Verdict::Undecided { needed: None } => "undecided".to_owned(),
     }
@@ -29,7 +29,7 @@ pub(super) fn table(out: &mut String, all: &[Contrast]) {
         let first = &pair[0];
         let _ = writeln!(
             out,
-            "{HEADING}{} {} against {}{HEADING:#}, that of {}; {} launches in pairs",
+            "{HEADING}{} {} against {}{HEADING:#}, that of {}; {} runs in pairs",
             first.setting, first.values[1], first.values[0], first.title, first.launches
         );
         let row = |contrast: &Contrast| {
@@ -52,7 +52,7 @@ pub(super) fn table(out: &mut String, all: &[Contrast]) {
     }
     if !all.is_empty() {
         let note = format!(
-            "times: the second setting's round trip over the first one's, by launches of the same round; verdicts hold together for all {} of them at 95 %.",
+            "times: the second setting's round trip over the first one's, by runs of the same round; verdicts hold together for all {} of them at 95 %.",
             all.len()
         );
         let _ = writeln!(out, "{}\n", wrapped(&note, 0).join("\n"));

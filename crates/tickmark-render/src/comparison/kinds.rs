@@ -43,7 +43,7 @@ impl Kind {
             Self::Worse => "got worse",
             Self::Better => "got better",
             Self::Changed => "changed",
-            Self::Open => "cannot be told yet",
+            Self::Open => "undecided",
             Self::Apart => "not compared",
             Self::Same => "the same",
         }
@@ -75,7 +75,7 @@ pub(crate) fn by_kind(against: &Against) -> Vec<(Kind, Vec<&Line>)> {
     Kind::ALL.into_iter().map(one).filter(|(_, lines)| !lines.is_empty()).collect()
 }
 
-/// What would decide figures that cannot be told.
+/// What would decide the undecided figures.
 pub(crate) fn next(against: &Against) -> Option<String> {
     let is_open = against.lines.iter().any(|line| Kind::of_line(line) == Kind::Open);
     match (&against.experiment, &against.basis) {
@@ -90,7 +90,7 @@ pub(crate) fn next(against: &Against) -> Option<String> {
     }
 }
 
-/// How many figures got worse or better, are the same, or cannot be told.
+/// How many figures got worse or better, are the same, or are undecided.
 pub(crate) fn answer(against: &Against, margin: f64) -> String {
     let count = |kind| against.lines.iter().filter(|line| Kind::of_line(line) == kind).count();
     let within = words::per_cent(margin);
@@ -99,7 +99,7 @@ pub(crate) fn answer(against: &Against, margin: f64) -> String {
         (count(Kind::Better), "got better".to_owned()),
         (count(Kind::Changed), "changed".to_owned()),
         (count(Kind::Same), format!("the same within {within}")),
-        (count(Kind::Open), "cannot be told yet".to_owned()),
+        (count(Kind::Open), "undecided".to_owned()),
         (count(Kind::Apart), "not compared".to_owned()),
     ];
     let known: Vec<String> =

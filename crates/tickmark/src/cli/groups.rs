@@ -110,7 +110,7 @@ pub(super) fn grouped_at(command: clap::Command, width: usize) -> clap::Command 
 fn arranged(command: clap::Command, width: usize) -> clap::Command {
     let many = command.get_opts().count() > FEW;
     let after = fitted_after_help(&command, width);
-    let command = command.after_help(after).mut_args(|option| {
+    let command = fitted_usage(command, width).after_help(after).mut_args(|option| {
         if option.get_id() == "store" {
             return option.hide(true);
         }
@@ -122,6 +122,21 @@ fn arranged(command: clap::Command, width: usize) -> clap::Command {
     });
     command.mut_subcommands(|one| arranged(one, width))
 }
+
+/// With a usage line that is folded between its words where it has no room.
+fn fitted_usage(mut command: clap::Command, width: usize) -> clap::Command {
+    let usage = command.render_usage().to_string();
+    let Some(line) = usage.strip_prefix(USAGE).filter(|line| line.len() + USAGE.len() > width) else {
+        return command;
+    };
+    let indent = " ".repeat(USAGE.len());
+    let options = textwrap::Options::new(width).initial_indent(&indent).subsequent_indent(&indent);
+    let folded = textwrap::fill(line, options.break_words(false));
+    command.override_usage(folded.trim_start().to_owned())
+}
+
+/// Ahead of the words of a command.
+const USAGE: &str = "Usage: ";
 
 fn fitted_after_help(command: &clap::Command, width: usize) -> String {
     command.get_after_help().map_or_else(String::new, |text| fitted(&text.to_string(), width))
@@ -204,6 +219,29 @@ mod tests {
         assert!(help.contains("Measure this machine:\n  run          Measure"), "{help}");
         assert!(help.contains("Options:") && help.contains("Start with:"), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= WIDTH), "{help}");
+    }
+
+    #[test]
+    fn no_line_of_a_help_is_wider_than_a_narrow_terminal() {
+        fn check(command: &mut clap::Command) {
+            let help = command.render_long_help().to_string();
+            for line in help.lines() {
+                assert!(
+                    line.chars().count() <= 60 || line.starts_with("  "),
+                    "{}: {line}",
+                    command.get_name()
+                );
+            }
+            command.get_subcommands_mut().filter(|one| one.get_name() != "help").for_each(check);
+        }
+        let mut command = grouped_at(crate::cli::Cli::command(), 60);
+        check(&mut command);
+        let lab = command.find_subcommand_mut("lab").and_then(|lab| lab.find_subcommand_mut("gate"));
+        let help = lab.unwrap().render_help().to_string();
+        assert!(
+            help.contains("Usage: tickmark lab gate [OPTIONS] <KERNEL|IMAGE>\n       <KERNEL|IMAGE>"),
+            "{help}"
+        );
     }
 
     #[test]

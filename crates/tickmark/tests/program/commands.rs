@@ -171,7 +171,7 @@ fn the_answer_comes_first_and_fits_the_terminal() {
     let script = bench.command(&["completions", "bash"]).env("COLUMNS", "60").output().unwrap();
     assert_eq!(script.stdout, bench.run(&["completions", "bash"]).stdout);
     let compared = out(&bench.run(&["compare", "one", "two"]));
-    assert!(compared.lines().next().unwrap().contains("cannot be told yet"), "{compared}");
+    assert!(compared.lines().next().unwrap().contains("undecided"), "{compared}");
     assert!(compared.lines().nth(1).unwrap().starts_with("to decide"), "{compared}");
     let plain = std::env::temp_dir().join(format!("tickmark-widths-{}", std::process::id()));
     std::fs::write(&plain, "12.1\n12.3\n12.2\n").unwrap();

@@ -50,7 +50,7 @@ pub(in crate::command) fn run(store: &Store, options: &Comms) -> Result<Code, Er
     let least = LEAST * sizes * i64::from(options.runs) * combinations;
     if duration.get() < least {
         return Err(Error::Usage(format!(
-            "--duration: too short for {sizes} sizes in each of {} launches of {combinations} combinations; give {}s, or fewer sizes",
+            "--duration: too short for {sizes} sizes in each of {} runs of {combinations} combinations; give {}s, or fewer sizes",
             options.runs,
             least / 1_000_000_000 + 1
         )));
