@@ -27,8 +27,10 @@ pub struct Errors {
     pub absolute: Sorted,
     /// The mean of all, early ones negative.
     pub mean: f64,
-    /// The mean of all but the first timer's, early or late, of each repetition: the document's figure. None where there is but one timer.
-    pub rest: Vec<f64>,
+    /// The mean of all but the first timer's, early or late: the document's figure. None where there is but one.
+    pub rest: Option<f64>,
+    /// The same of each run, and its medians of the first and of the last timer.
+    pub each: Vec<RunErrors>,
     /// The earliest and the latest.
     pub ends: (f64, f64),
     /// The share that fired early.
@@ -37,6 +39,17 @@ pub struct Errors {
     pub repeats: usize,
     /// The share of a CPU that it took, pauses included; the median of the runs.
     pub cpu: Option<f64>,
+}
+
+/// Errors of one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunErrors {
+    /// The median of the first timer's.
+    pub first: f64,
+    /// The median of the last timer's.
+    pub last: f64,
+    /// The mean of all but the first timer's, early or late.
+    pub rest: Option<f64>,
 }
 
 /// One timer of a row.
@@ -64,7 +77,8 @@ impl Errors {
             absolute: Sorted::new(all().map(f64::abs)),
             mean: all().sum::<f64>() / count,
             ends,
-            rest: runs.iter().flat_map(|run| rest_of_each(run)).collect(),
+            rest: mean_of_rest(timers.iter().map(|timer| timer.errors.as_slice())),
+            each: runs.iter().filter_map(|run| RunErrors::from_run(run)).collect(),
             early: all().filter(|error| *error < 0.0).count() as f64 / count,
             repeats,
             cpu,
@@ -73,22 +87,17 @@ impl Errors {
     }
 }
 
-/// The mean error of all timers of a run but the first, early or late, for each repetition that has them all.
-fn rest_of_each(run: &[(u64, Vec<f64>)]) -> Vec<f64> {
-    let Some((_, others)) = run.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Vec::new();
-    };
-    let repeats = others.iter().map(|(_, errors)| errors.len()).min().unwrap_or(0);
-    let mean =
-        |at: usize| others.iter().map(|(_, errors)| errors[at].abs()).sum::<f64>() / others.len() as f64;
-    (0..repeats).map(mean).collect()
+/// The mean error of all timers but the first, early or late.
+fn mean_of_rest<'a>(timers: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
+    let errors: Vec<f64> = timers.skip(1).flatten().map(|error| error.abs()).collect();
+    Some(spread(&errors)?.mean)
 }
 
-impl Errors {
-    /// The mean of all but the first timer's, early or late.
-    #[must_use]
-    pub fn mean_of_rest(&self) -> Option<f64> {
-        Some(spread(&self.rest)?.mean)
+impl RunErrors {
+    fn from_run(run: &[(u64, Vec<f64>)]) -> Option<Self> {
+        let middle = |timer: Option<&(u64, Vec<f64>)>| median(timer?.1.iter().copied());
+        let rest = mean_of_rest(run.iter().map(|(_, errors)| errors.as_slice()));
+        Some(Self { first: middle(run.first())?, last: middle(run.last())?, rest })
     }
 }
 
@@ -140,9 +149,10 @@ mod tests {
         assert_eq!(errors.timers[0].errors.as_slice(), [-50.0, -50.0, 100.0, 110.0]);
         assert_eq!((errors.repeats, errors.ends, errors.early), (4, (-50.0, 400.0), 0.25));
         assert!((errors.mean - 188.75).abs() < 1e-9);
-        assert_eq!(errors.rest, [400.0, 300.0, 400.0, 300.0]);
-        assert_eq!(errors.mean_of_rest(), Some(350.0));
-        assert_eq!(Errors::from_runs(&[vec![(1, vec![1.0])]], None).unwrap().mean_of_rest(), None);
+        assert_eq!(errors.rest, Some(350.0));
+        let run = |first| RunErrors { first, last: 350.0, rest: Some(350.0) };
+        assert_eq!(errors.each, [run(25.0), run(30.0)]);
+        assert_eq!(Errors::from_runs(&[vec![(1, vec![1.0])]], None).unwrap().rest, None);
         assert_eq!(errors.absolute.as_slice()[..2], [50.0, 50.0]);
         assert!(Errors::from_runs(&[], None).is_none() && Errors::from_runs(&[vec![]], None).is_none());
     }

@@ -121,7 +121,7 @@ fn write_summary(out: &mut String, observed: &CommsSummary) {
     }
     let computes =
         observed.rows.iter().flat_map(|row| &row.loads).any(|load| load.gaps.is_some() || load.windows.1 > 0);
-    let mut heading = vec!["bytes", "time", "runs", "rate", "round trip", "p99"];
+    let mut heading = vec!["bytes", "time", "+-", "rate", "round trip", "p99"];
     if computes {
         heading.extend(["load", "p10-p90", "counter"]);
     }
@@ -130,10 +130,9 @@ fn write_summary(out: &mut String, observed: &CommsSummary) {
         heading.push(if computes { "load there" } else { "tasks there" });
     }
     let row = |row: &Row| {
-        let launches = row.launches.map_or_else(
-            || "-".to_owned(),
-            |Interval { low, high }| format!("+-{}", percent((high - low) / 2.0 / row.time)),
-        );
+        let launches = row
+            .launches
+            .map_or_else(|| "-".to_owned(), |Interval { low, high }| percent((high - low) / 2.0 / row.time));
         let p99 = row.whole.quantiles[1].1.map_or_else(|| "-".to_owned(), time);
         let mut cells = vec![
             row.size.to_string(),
@@ -161,7 +160,7 @@ fn write_summary(out: &mut String, observed: &CommsSummary) {
     let shown = observed.rows.iter().filter(|row| observed.rows.len() <= MOST || row.size.is_power_of_two());
     let right: Vec<usize> = (0..heading.len()).collect();
     // What is left out first: the account that is known to be wrong, then what stands beside others.
-    let rank = ["stat", "p10-p90", "counter", "runs", "p99", "round trip", "tasks"];
+    let rank = ["stat", "p10-p90", "counter", "+-", "p99", "round trip", "tasks"];
     let droppable: Vec<usize> =
         rank.iter().filter_map(|name| heading.iter().position(|head| head == name)).collect();
     let heading = heading.into_iter().map(str::to_owned).collect();

@@ -117,8 +117,11 @@ pub fn line(one: &Diagnosis) -> String {
         Outcome::Found(Some(cost)) => format!(", {}", self::cost(*cost)),
         _ => String::new(),
     };
-    let observed: Vec<String> =
-        one.evidence.iter().map(|evidence| short(&evidence.name, &value(&evidence.value))).collect();
+    let observed: Vec<String> = one
+        .evidence
+        .iter()
+        .map(|evidence| short(&in_words(&evidence.name), &value(&evidence.value)))
+        .collect();
     format!("{}{cost} ({})", title(one.name), observed.join(", "))
 }
 
@@ -158,7 +161,8 @@ pub fn text(all: &[Diagnosis]) -> String {
     });
     let values = |one: &Diagnosis| -> String {
         let each = one.evidence.iter();
-        let each = each.map(|evidence| short(&evidence.name, &value(&evidence.value)) + &before(evidence));
+        let each = each
+            .map(|evidence| short(&in_words(&evidence.name), &value(&evidence.value)) + &before(evidence));
         each.collect::<Vec<_>>().join(", ")
     };
     section(&mut out, all, "Usual on Linux, and it costs something", |one| match &one.outcome {
@@ -216,9 +220,22 @@ fn cost(cost: Cost) -> String {
     }
 }
 
+/// A name of evidence: who took the CPU in words, and everything else by the name that `list` has it under.
+fn in_words(name: &str) -> String {
+    let Some(taker) = name.strip_prefix("lost to ") else { return name.to_owned() };
+    match (taker, taker.strip_prefix("outside, train of ")) {
+        (_, Some(rate)) => format!("lost outside of this kernel, periodic, {rate}"),
+        ("outside, steal", _) => "lost to the hypervisor (steal)".to_owned(),
+        ("unseen", _) => "lost while nothing of this kernel ran".to_owned(),
+        ("task", _) => "lost to other tasks".to_owned(),
+        ("tick", _) => "lost to the tick".to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
 fn evidence(evidence: &Evidence) -> String {
     let source = if evidence.source.is_empty() { String::new() } else { format!(" ({})", evidence.source) };
-    format!("{}: {}{source}{}", evidence.name, value(&evidence.value), before(evidence))
+    format!("{}: {}{source}{}", in_words(&evidence.name), value(&evidence.value), before(evidence))
 }
 
 /// Earlier value on this machine, in words.

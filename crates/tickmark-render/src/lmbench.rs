@@ -133,7 +133,7 @@ fn lines(out: &mut String, table: &Filled, beside: &str) {
         let text: String = (0..LABELS).map(label).chain(part.clone().map(figure)).collect();
         text.trim_end().to_owned()
     };
-    for (number, part) in parts(&widths).iter().enumerate() {
+    for (number, part) in parts_in(&widths, reader_width().unwrap_or(usize::MAX)).iter().enumerate() {
         if number > 0 {
             out.push('\n');
         }
@@ -149,10 +149,10 @@ fn lines(out: &mut String, table: &Filled, beside: &str) {
     }
 }
 
-/// Columns of figures that fit beside the labels where somebody reads, all of them in a pipe.
-fn parts(widths: &[usize]) -> Vec<Range<usize>> {
+/// Columns of figures that fit beside the labels in lines of this width.
+fn parts_in(widths: &[usize], width: usize) -> Vec<Range<usize>> {
     let labels: usize = widths[..LABELS].iter().map(|width| width + 2).sum();
-    let room = reader_width().map_or(usize::MAX, |width| (width + 1).saturating_sub(labels));
+    let room = width.saturating_add(1).saturating_sub(labels);
     let (mut parts, mut begin, mut used) = (Vec::new(), LABELS, 0);
     for (at, width) in widths.iter().enumerate().skip(LABELS) {
         if used + width + 1 > room && at > begin {
@@ -183,5 +183,21 @@ pub(crate) fn lack(why: &Lack) -> String {
         Lack::Sizes { over, base } => {
             format!("over {} and not {}: no percentage", bytes(*over as f64), bytes(*base as f64))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_have_no_room_begin_another_part() {
+        // Labels take 9 + 2 + 13 + 2 = 26 columns; the last blank of a line is none.
+        let widths = [9, 13, 5, 5, 5, 40];
+        assert_eq!(parts_in(&widths, 43), [2..5, 5..6]);
+        assert_eq!(parts_in(&widths, 42), [2..4, 4..5, 5..6]);
+        assert_eq!(parts_in(&widths, usize::MAX), [2..6]);
+        assert_eq!(parts_in(&widths, 10), [2..3, 3..4, 4..5, 5..6]);
+        assert_eq!(parts_in(&widths[..2], 80), [2..2]);
     }
 }

@@ -45,7 +45,7 @@ fn table(scenarios: &[Scenario]) -> String {
         let of = |q| errors.absolute.quantile(q).map_or_else(String::new, time);
         let ends = [errors.ends.0, errors.ends.1].map(signed);
         let [first, last] = [errors.timers.first(), errors.timers.last()].map(|timer| signed(middle(timer)));
-        let others = errors.mean_of_rest().map_or_else(|| "-".to_owned(), time);
+        let others = errors.rest.map_or_else(|| "-".to_owned(), time);
         let mut cells = vec![scenario.title.clone(), of(0.5), of(0.99)];
         cells.extend(ends.into_iter().chain([first, others, last]));
         cells.push(if errors.early > 0.0 { percent(errors.early) } else { "0 %".to_owned() });
@@ -67,11 +67,14 @@ fn table(scenarios: &[Scenario]) -> String {
     out
 }
 
-/// What the module's /proc file says of its timers, in cycles of `mhz`, of each row by itself.
+/// Errors of each row in cycles of `mhz`, with the fields of the module's /proc file; none where nothing was measured.
 #[must_use]
 pub fn statistics(scenarios: &[Scenario], mhz: f64) -> String {
     let mut out = String::new();
-    let heading = ["cycles", "fired", "early", "error_min", "error_mean", "absolute", "error_max"];
+    if measured(scenarios).next().is_none() {
+        return out;
+    }
+    let heading = ["error", "fired", "early", "min", "mean", "mean_absolute", "max"];
     let row = |(scenario, errors): (&Scenario, &Errors)| {
         let fired = errors.absolute.as_slice();
         let cycles = |nanos: f64| format!("{:.0}", nanos * mhz / 1e3);

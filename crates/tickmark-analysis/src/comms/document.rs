@@ -156,14 +156,18 @@ fn least(
     let own = |law: &super::Law| law.title.contains("Comms1") && law.title.contains("Mbit/s");
     // A law that does not hold predicts nothing.
     let law = laws(all).into_iter().find(|law| own(law) && law.residual <= HOLDS)?;
-    let full = limited.iter().map(|cell| cell.fastest).reduce(f64::max)?;
-    let mtu = law.least_payload(full)? + super::law::headers("tcp");
-    let (below, full) = between?;
-    let is_above = below.is_none_or(|below| mtu * (1.0 + law.residual) >= f64::from(below));
-    let is_below = full.is_none_or(|full| mtu * (1.0 - law.residual) <= f64::from(full));
-    // Of one side alone only what contradicts says anything.
-    let is_tested = below.is_some() && full.is_some();
-    Some((mtu, if is_above && is_below { is_tested.then_some(true) } else { Some(false) }))
+    let rate = limited.iter().map(|cell| cell.fastest).reduce(f64::max)?;
+    let mtu = law.least_payload(rate)? + super::law::headers("tcp");
+    // Of the CPU, for the full rate with packets of a size: 1 at the size that the law predicts.
+    let load = |mtu: u32| {
+        rate / 1e9 * (law.per_byte.0 + law.per_packet.0 / (f64::from(mtu) - super::law::headers("tcp")))
+    };
+    let (without, with) = between?;
+    let is_consistent = without.is_none_or(|mtu| load(mtu) * (1.0 + law.residual) >= 1.0)
+        && with.is_none_or(|mtu| load(mtu) * (1.0 - law.residual) <= 1.0);
+    // Sizes on one side alone can only contradict it.
+    let is_tested = without.is_some() && with.is_some();
+    Some((mtu, if is_consistent { is_tested.then_some(true) } else { Some(false) }))
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ fn nohz_full(patient: &Patient<'_>) -> Diagnosis {
         for kind in own {
             let times = kind.count as f64 / seconds;
             (rate, share, all) = (rate + times, share + kind.total / noise.span, all + kind.count);
-            evidence.push(measured(&format!("lost to {}", kind.what.taker()), ObservedValue::Rate(times)));
+            evidence.push(measured(&format!("lost to {}", kind.what.code()), ObservedValue::Rate(times)));
         }
         // One a second is the kernel's own housekeeping.
         Ok(Diagnosis::found_or_fine(NAME, rate > 2.0 && all >= FEW, Some(Cost::Share(share)), evidence))

@@ -59,7 +59,7 @@ fn lost(
         own.map(|taker| (taker.cause.words(), taker.net(witness.event_cost) / witness.span)).collect()
     } else {
         let own = noise.kinds.iter().filter(|kind| by_counters(&kind.what));
-        own.map(|kind| (kind.what.taker(), kind.total / noise.span)).collect()
+        own.map(|kind| (kind.what.code(), kind.total / noise.span)).collect()
     };
     let each =
         |(name, share): &(String, f64)| measured(&format!("lost to {name}"), ObservedValue::Share(*share));
@@ -158,7 +158,7 @@ fn busy(patient: &Patient<'_>) -> Diagnosis {
     looked(NAME, || {
         let (share, evidence) = lost(
             patient,
-            "lost to other tasks",
+            "lost to task",
             |cause| matches!(cause, Cause::Task { .. }),
             |what| *what == GapCause::Task,
         )?;

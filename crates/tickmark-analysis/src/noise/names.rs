@@ -68,20 +68,6 @@ impl GapCause {
             Self::Unknown => "unknown".to_owned(),
         }
     }
-
-    /// Who took the time, behind "lost to".
-    #[must_use]
-    pub fn taker(&self) -> String {
-        match self {
-            Self::Task => "other tasks".to_owned(),
-            Self::Outside(Evidence::Train(rate)) => {
-                format!("something outside of this kernel, periodic, {:.2} Hz", *rate as f64 / 1e3)
-            }
-            Self::Outside(Evidence::Steal) => "the hypervisor (steal)".to_owned(),
-            Self::Unseen => "gaps in which nothing of this kernel ran".to_owned(),
-            other => other.code(),
-        }
-    }
 }
 
 /// By what it is known that the gap was not this kernel's.

@@ -35,7 +35,7 @@ pub enum IntervalKind {
     Confidence,
     /// The range over phases of the tick, of counts that do not vary otherwise.
     Phases,
-    /// The range over several quantities (metrics, packet sizes) of which the claim is said alike.
+    /// The range over several quantities (metrics, packet sizes) of which the claim is said alike, or over few runs.
     Quantities,
 }
 

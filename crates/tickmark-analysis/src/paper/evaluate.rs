@@ -7,10 +7,10 @@ use super::{
 };
 use crate::comparison::{Line, Model};
 use crate::dose::{Dosed, summarize_dose};
-use crate::scenario::{Timer, read_scenarios};
+use crate::scenario::{RunErrors, Timer, read_scenarios};
 use crate::{hz, report};
 use tickmark_stats::two::{self, Difference};
-use tickmark_stats::{Interval, median, median_of_runs, spread};
+use tickmark_stats::{Interval, median, spread};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::Name;
 
@@ -195,15 +195,15 @@ impl MeasuredGroup {
         } else {
             format!("{low:+.1} to {high:+.1} %")
         };
+        let lacking = own().filter(|column| column.decided && column.here.is_none()).count();
+        let lacking =
+            if lacking == 0 { String::new() } else { format!(" ({lacking} of them have no figure here)") };
         let noise = if decided == 0 {
             "none exceeds its own noise there (corrected for all columns)".to_owned()
         } else {
-            format!("{explained} of the {decided} that exceed its noise match")
+            format!("of the {decided} that exceed its noise{lacking} {explained} match")
         };
-        let lacking = own().filter(|column| column.decided && column.here.is_none()).count();
-        let lacking =
-            if lacking == 0 { String::new() } else { format!(", {lacking} of which have no figure here") };
-        let words = format!("{range} in {} of {} columns; {noise}{lacking}", here().count(), own().count());
+        let words = format!("{range} in {} of {} columns; {noise}", here().count(), own().count());
         // What was not measured does not match.
         let share = if decided == 0 { f64::NAN } else { explained as f64 / decided as f64 };
         Ok(Figure { words: Some(words), ..Figure::number(share) })
@@ -254,7 +254,7 @@ pub fn without_farthest(values: &[f64]) -> Vec<f64> {
 }
 
 /// The change the other way round.
-fn inverse(figure: &Figure) -> Figure {
+pub(super) fn inverse(figure: &Figure) -> Figure {
     let turned = |share: f64| 1.0 / (1.0 + share) - 1.0;
     let ends = |i: Interval| Interval { low: turned(i.high), high: turned(i.low) };
     Figure {
@@ -313,37 +313,24 @@ fn error_of(recording: &Recording, timers: &Timers) -> Result<Figure, String> {
         let title = format!("{}: {strategy}", timers.row);
         let own = scenarios.iter().find(|scenario| scenario.title == title);
         let errors = own.ok_or_else(|| format!("no row {title}"))?.errors.as_ref().map_err(Clone::clone)?;
-        let middle = |timer: Option<&Timer>| {
-            let estimate = median_of_runs(timer?.errors.as_slice())?;
-            Some(Figure::between(estimate.point, estimate.interval, Confidence))
+        let middle = |timer: Option<&Timer>| timer.and_then(|timer| timer.errors.quantile(0.5));
+        let each = |one: fn(&RunErrors) -> Option<f64>| errors.each.iter().filter_map(one).collect();
+        let (point, runs): (_, Vec<f64>) = match timers.which {
+            TimerChoice::First => (middle(errors.timers.first()), each(|run| Some(run.first))),
+            TimerChoice::Last => (middle(errors.timers.last()), each(|run| Some(run.last))),
+            TimerChoice::Others => (errors.rest, each(|run| run.rest)),
+            TimerChoice::Latest => (Some(errors.ends.1), Vec::new()),
         };
-        let found = match timers.which {
-            TimerChoice::First => middle(errors.timers.first()),
-            TimerChoice::Last => middle(errors.timers.last()),
-            TimerChoice::Others => mean(&errors.rest),
-            TimerChoice::Latest => Some(Figure::number(errors.ends.1)),
-        };
-        found.ok_or_else(|| format!("{title} has too few timers"))
+        let point = point.ok_or_else(|| format!("{title} has too few timers"))?;
+        let range = Figure::from_quantities(&runs).and_then(|figure| figure.interval);
+        // Runs are few: their range has no confidence.
+        Ok::<_, String>(Figure { interval: range, ..Figure::number(point) })
     };
     let own = error(&timers.strategy)?;
     if timers.over.is_empty() {
         return Ok(own);
     }
-    let over = error(&timers.over)?;
-    let ends = own.interval.zip(over.interval).map(|((own, kind), (over, _))| {
-        (Interval { low: own.low / over.high, high: own.high / over.low }, kind)
-    });
-    Ok(Figure { interval: ends, ..Figure::number(own.point / over.point) })
-}
-
-/// The mean of repetitions with its interval by Student's t; they follow each other, and are taken as independent.
-fn mean(values: &[f64]) -> Option<Figure> {
-    let mean = spread(values)?.mean;
-    // From zero: none where they are all the same.
-    let from_zero = Difference::paired(&vec![0.0; values.len()], values);
-    Some(
-        from_zero.map_or(Figure::number(mean), |d| Figure::between(mean, d.interval(CONFIDENCE), Confidence)),
-    )
+    Ok(Figure::number(own.point / error(&timers.over)?.point))
 }
 
 fn doses(recording: &Recording, quantity: DoseQuantity) -> Result<Figure, String> {

@@ -52,6 +52,19 @@ fn columns_match_by_sign_and_half_to_twice_the_size() {
 }
 
 #[test]
+fn a_change_the_other_way_round_has_its_levels_and_ends_the_other_way_round() {
+    let ends = tickmark_stats::Interval { low: 0.0, high: 0.25 };
+    let levels = Levels { values: [100.0, 125.0], unit: crate::report::Unit::Rate };
+    let change = Figure { levels: Some(levels), ..Figure::between(0.25, ends, IntervalKind::Phases) };
+    let other = evaluate::inverse(&change);
+    assert_eq!(other.levels.as_ref().map(|levels| levels.values), Some([125.0, 100.0]));
+    let (ends, kind) = other.interval.unwrap();
+    let is_near = |value: f64, wanted: f64| (value - wanted).abs() < 1e-12;
+    assert!(is_near(other.point, -0.2) && is_near(ends.low, -0.2) && is_near(ends.high, 0.0), "{other:?}");
+    assert_eq!(kind, IntervalKind::Phases);
+}
+
+#[test]
 fn what_the_system_lacks_is_why_a_claim_has_no_figure() {
     let folder = format!("{}/../../fixtures/doctor", env!("CARGO_MANIFEST_DIR"));
     let mut recording = tickmark_store::load(std::path::Path::new(&folder)).unwrap();

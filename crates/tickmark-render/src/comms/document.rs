@@ -96,17 +96,18 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
     }
     match document.least {
         Some((mtu, holds)) => {
-            let holds = match holds {
-                Some(true) => "which the measured rates bear out",
-                Some(false) => "which the measured rates do not bear out",
-                None => "which no smaller packet tests",
+            let holds = match (holds, document.between) {
+                (Some(true), _) => "and the measured rates bear that out",
+                (Some(false), _) => "and the measured rates do not bear that out",
+                (None, Some((_, None))) => "and no larger packet was measured to test that",
+                (None, _) => "and no smaller packet was measured to test that",
             };
             let _ = write!(
                 text,
-                " By the law below one processor is too little for packets of less than {mtu:.0} bytes, headers included, {holds}."
+                " The law of Comms1 predicts that one CPU cannot reach it with packets of less than {mtu:.0} bytes, headers included, {holds}."
             );
         }
-        None => text += " No law that holds predicts from which size on.",
+        None => text += " No law of Comms1 fits well enough to predict the smallest packet that reaches it.",
     }
     say(out, &text);
 }

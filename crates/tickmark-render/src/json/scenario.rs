@@ -26,7 +26,7 @@ json_object! {
         absolute: Absolute = Absolute::new(&of.absolute),
         min: f64 = of.ends.0,
         mean: f64 = of.mean,
-        mean_absolute_after_first: Option<f64> = of.mean_of_rest(),
+        mean_absolute_after_first: Option<f64> = of.rest,
         max: f64 = of.ends.1,
         /// Share that was early.
         early: f64 = of.early,

@@ -82,7 +82,7 @@ pub(crate) struct Comms {
     /// How long to measure, all together [default: 10s for each combination]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,
-    /// Launches of each, in processes of their own and in random order
+    /// Runs of each, in processes of their own and in random order
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
     /// A table, columns for gnuplot, or plots

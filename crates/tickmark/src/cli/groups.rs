@@ -131,7 +131,8 @@ fn fitted_usage(mut command: clap::Command, width: usize) -> clap::Command {
     };
     let indent = " ".repeat(USAGE.len());
     let options = textwrap::Options::new(width).initial_indent(&indent).subsequent_indent(&indent);
-    let folded = textwrap::fill(line, options.break_words(false));
+    let options = options.break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let folded = textwrap::fill(line, options);
     command.override_usage(folded.trim_start().to_owned())
 }
 

@@ -16,7 +16,7 @@ const DOCUMENT: &str = include_str!("../../../../../fixtures/lmbench/tqm860l-sum
 /// Which has it.
 const EXPERIMENT: &str = "clock-tick-100-vs-1000";
 /// Label of the document's rows in the tables.
-const BESIDE: &str = "the document, as printed";
+const BESIDE: &str = "the document's figures";
 
 /// lmbench's ten tables of the recordings, with the document's rows of per cent and what it got from noise; and which of its
 /// differences are real, in a sentence.
@@ -30,7 +30,7 @@ pub(in crate::command) fn tables(
         recordings.iter().map(|recording| report::build(recording, &|_| true, false)).collect();
     let both: Vec<_> = recordings.iter().zip(&models).collect();
     let mut page = lmbench::page(&both, real, false);
-    by_setting(&mut page);
+    by_setting(&mut page, recordings);
     if page.tables.is_empty() {
         return Ok((String::new(), String::new()));
     }
@@ -41,22 +41,24 @@ pub(in crate::command) fn tables(
     let besides = beside(&mut page)?;
     let mut out = tickmark_render::lmbench::text(&page, BESIDE);
     let filled = besides.iter().filter(|beside| beside.here.is_some()).count();
-    let _ = writeln!(out, "\n{filled} of the document's {} columns are filled here.", besides.len());
+    let _ = writeln!(
+        out,
+        "in the document's rows * marks a change that its five runs a side tell from noise, corrected for all columns\n\n{filled} of the document's {} columns are filled here.",
+        besides.len()
+    );
     out += &noise(&besides);
     out += &cache_text(explained, &besides);
     Ok((out, real_ones(&besides)))
 }
 
-/// Names systems by their setting alone, where all are of one machine.
-fn by_setting(page: &mut lmbench::Page) {
-    let systems = page.tables.iter().flat_map(|table| &table.systems).map(|system| &system.name);
-    let machines = systems.chain(page.missing.iter().map(|missing| &missing.system));
-    let mut machines = machines.map(|name| name.split_once(':').map(|(machine, _)| machine.to_owned()));
-    let Some(Some(machine)) = machines.next() else { return };
-    if !machines.all(|other| other.as_ref() == Some(&machine)) {
-        return;
-    }
-    let setting = |name: &mut String| drop(name.drain(..=machine.len()));
+/// Names systems by their setting alone: all are of one machine, which the heading says.
+fn by_setting(page: &mut lmbench::Page, recordings: &[Recording]) {
+    let setting = |name: &mut String| {
+        let own = recordings.iter().find(|recording| recording.meta.name == *name);
+        if let Some(arm) = own.and_then(|recording| recording.meta.arm.as_ref()) {
+            name.clone_from(&arm.setting);
+        }
+    };
     page.tables.iter_mut().flat_map(|table| &mut table.systems).for_each(|system| setting(&mut system.name));
     page.missing.iter_mut().for_each(|missing| setting(&mut missing.system));
 }
@@ -74,7 +76,7 @@ pub(in crate::command) fn columns(
     beside(&mut lmbench::page(&recordings.iter().zip(&models).collect::<Vec<_>>(), &[], false))
 }
 
-/// Puts the document's rows into the tables, its first table without any of ours; with each column that both have.
+/// Puts the document's rows into the tables, also those of which there are none here; with each column that both have.
 fn beside(page: &mut lmbench::Page) -> Result<Vec<LmbenchColumn>, Error> {
     // A store of its own, gone when this ends: the document is imported like any file.
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
@@ -100,7 +102,9 @@ fn beside(page: &mut lmbench::Page) -> Result<Vec<LmbenchColumn>, Error> {
     }
     let lacking =
         theirs.into_iter().map(|table| Filled { beside: table.systems, systems: Vec::new(), ..table });
-    page.tables.splice(0..0, lacking);
+    page.tables.extend(lacking);
+    let place = |table: &Filled| TABLES.iter().position(|known| table.title.starts_with(known.title));
+    page.tables.sort_by_key(place);
     Ok(columns)
 }
 

@@ -126,15 +126,16 @@ fn in_cycles(mut plot: Plot, setting: &str) -> Drawing {
     Drawing::Plot(plot)
 }
 
-/// What the module's /proc file says, of each row by itself: a table for each setting, in the document's unit.
+/// Errors of each row with the fields of the module's /proc file: a table for each setting, in the document's unit.
 fn scenario_statistics(group: &MeasuredGroup, place: FormPlace) -> Option<Form> {
     let table = |(setting, recording): (&String, &Recording)| {
         let cycles = 1e3 * ClaimUnit::Cycles.scale();
         let table = tickmark_render::scenario::statistics(&scenario::read_scenarios(recording), cycles);
-        if setting.is_empty() { table } else { format!("{setting}\n{table}\n") }
+        if setting.is_empty() || table.is_empty() { table } else { format!("{setting}\n{table}\n") }
     };
     let text: String = group.settings.iter().zip(&group.recordings).map(table).collect();
-    let title = format!("{}: as /proc/apic_timer, cycles of 450 MHz", title(group));
+    let title =
+        format!("{}: fields of /proc/tickmark_timer, of each row, in cycles of 450 MHz", title(group));
     (!text.is_empty()).then_some(Form { title, text, drawings: Vec::new(), place })
 }
 
