@@ -196,11 +196,14 @@ pub fn explain(recording: &Recording, counts: &str) -> Result<Explanation, Strin
     Ok(of_calls(metric, operations, calls, agreements[whole].clone(), others))
 }
 
+/// Clock sources that are the counter of instructions itself: of PowerPC, arm64 and riscv64.
+const COUNTERS: [&str; 3] = ["timebase", "arch_sys_counter", "riscv_clocksource"];
+
 /// The share by which the clock that stamped may run beside the count of instructions: none where it is the counter itself; where a PC's
 /// kernel makes nanoseconds of it, up to 27 of a million were seen over a second, and 5 over five.
 fn drift(recording: &Recording) -> f64 {
     let Some(session) = recording.sessions.first() else { return 0.0 };
-    let is_scaled = session.environment.get("clock.source").is_some_and(|source| source != "timebase");
+    let is_scaled = session.environment.get("clock.source").is_some_and(|source| !COUNTERS.contains(&source));
     if is_scaled && !session.settings.tsc_is_nanoseconds { DRIFT } else { 0.0 }
 }
 

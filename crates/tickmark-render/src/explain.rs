@@ -220,13 +220,24 @@ fn compared_tables([before, after]: [Explained<'_>; 2]) -> Vec<FunctionTable> {
     let changes = difference(&before.1.functions, &after.1.functions);
     let mut all = vec![FunctionTable::of_changes("The operation in the kernel", &changes)];
     for interrupt in that_matter(after.1) {
-        if let Some(same) = before.1.interrupts.iter().find(|other| other.name == interrupt.name) {
+        if let Some(same) = counterpart(before.1, after.1, interrupt) {
             let changes = difference(&same.functions, &interrupt.functions);
             all.push(FunctionTable::of_changes(&spoken(&interrupt.name), &changes));
         }
     }
     all.retain(|table| !table.is_empty());
     all
+}
+
+/// The same interrupt before; of the tick that which brought it there.
+fn counterpart<'a>(
+    before: &'a Explanation,
+    after: &Explanation,
+    interrupt: &Interrupt,
+) -> Option<&'a Interrupt> {
+    let same = before.interrupts.iter().find(|other| other.name == interrupt.name && other.count > 0);
+    let is_tick = after.tick().is_some_and(|tick| tick.name == interrupt.name);
+    same.or_else(|| before.tick().filter(|_| is_tick))
 }
 
 /// The sentences of a comparison.
@@ -250,9 +261,14 @@ pub fn compared_answer([(one, before), (other, after)]: [Explained<'_>; 2]) -> V
         more(after.program - before.program),
     )];
     for interrupt in that_matter(after) {
-        if let Some(same) = before.interrupts.iter().find(|other| other.name == interrupt.name) {
+        if let Some(same) = counterpart(before, after, interrupt) {
+            let other = if same.name == interrupt.name {
+                String::new()
+            } else {
+                format!(" of {}", spoken(&same.name))
+            };
             all.push(format!(
-                "{}: {} instructions each against {}, {} times against {}.",
+                "{}: {} instructions each against {}{other}, {} times against {}.",
                 spoken(&interrupt.name),
                 instructions(interrupt.mean),
                 instructions(same.mean),

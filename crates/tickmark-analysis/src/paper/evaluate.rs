@@ -103,10 +103,10 @@ impl MeasuredGroup {
             "last" => self.settings.len().checked_sub(1),
             name => self.settings.iter().position(|known| known == name),
         };
-        names
-            .split('|')
-            .find_map(one)
-            .ok_or_else(|| format!("no setting {} was measured", names.replace('|', " or ")))
+        names.split('|').find_map(one).ok_or_else(|| {
+            let known = self.settings.join(" and ");
+            format!("no setting {} was measured, but {known}", names.replace('|', " or "))
+        })
     }
 
     fn setting(&self, name: &str) -> Result<&Recording, String> {

@@ -15,7 +15,7 @@ pub(super) fn figure(recording: &Recording, quantity: MessageQuantity) -> Result
     let all = summarize_comms(recording);
     let document = document(&all).ok_or("no benchmark of the document was measured")?;
     match quantity {
-        MessageQuantity::StartDifference => start_difference(&document),
+        MessageQuantity::StartDifference => start_difference(&all, &document),
         MessageQuantity::SmallBesideThread => smallest(&all, "load", ["none", "thread"]),
         MessageQuantity::SmallBesideProcess => smallest(&all, "load", ["none", "process"]),
         MessageQuantity::SmallAtOrdinaryPriority => smallest(&all, "class", ["fifo", "other"]),
@@ -35,18 +35,19 @@ pub(super) fn figure(recording: &Recording, quantity: MessageQuantity) -> Result
     }
 }
 
-fn start_difference(document: &Document) -> Result<Figure, String> {
+/// With what the runs of the smallest message, in pairs, leave open: the error of a fit knows one line alone.
+fn start_difference(all: &[Comms], document: &Document) -> Result<Figure, String> {
     let start = |computes: &str| {
         let row = document.latencies.iter().find(|row| row.computes == computes);
         row.and_then(|row| row.start).ok_or_else(|| format!("no latency beside a {computes}"))
     };
     let (thread, process) = (start("thread")?, start("process")?);
-    let half = |(_, interval): (f64, Option<Interval>)| interval.map(|i| (i.high - i.low) / 2.0);
     let point = process.0 - thread.0;
-    // Both are fitted to runs of their own: their errors are independent.
-    let error = half(thread).zip(half(process)).map(|(a, b)| a.hypot(b));
-    Ok(error.map_or(Figure::number(point), |error| {
-        Figure::between(point, Interval { low: point - error, high: point + error }, Confidence)
+    let share = smallest(all, "load", ["thread", "process"])?;
+    Ok(share.interval.map_or(Figure::number(point), |(ends, kind)| {
+        // The interval of a ratio, about the difference of the fits.
+        let scaled = |end: f64| point + (end - share.point) * thread.0;
+        Figure::between(point, Interval { low: scaled(ends.low), high: scaled(ends.high) }, kind)
     }))
 }
 

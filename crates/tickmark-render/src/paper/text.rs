@@ -31,7 +31,7 @@ pub fn answer_lines(report: &PaperReport<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// What the last column of the claims means.
-const JUDGED: &str = "agrees: our figure is in the range that the claim allows, usually half to twice its own; undecided: its interval reaches beyond; phases: the range over boots at other phases of the tick, which has no confidence.";
+const JUDGED: &str = "agrees: our figure is in the range that the claim allows, usually half to twice its own; undecided: its interval reaches beyond; of a table of lmbench half of the differences that exceed the document's own noise have the same sign here and half to twice the size; phases: the range over boots at other phases of the tick, and range: over several quantities or few runs, have no confidence.";
 
 /// Everything that is known of it.
 #[must_use]

@@ -135,7 +135,7 @@ pub(crate) struct LabBoot {
     #[arg(value_name = "SUITE|PROBE", add = probes())]
     pub(crate) select: Vec<String>,
     /// A kernel of the lab, or an image of your own
-    #[arg(long, value_name = "KERNEL|IMAGE", default_value = "x86_64")]
+    #[arg(long, alias = "kernel-image", value_name = "KERNEL|IMAGE", default_value = "x86_64")]
     pub(crate) kernel: String,
     /// Million instructions a second: 1000, 500, 250, 125, 62.5, 31.25; or host: KVM if available, times not exact
     #[arg(long, value_name = "MIPS", default_value = "62.5", value_parser = speed)]

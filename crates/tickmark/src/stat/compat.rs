@@ -66,7 +66,8 @@ pub(crate) fn requested_ministat(
     flavour.map(|flavour| (flavour, rest))
 }
 
-/// ministat's page of these sets, each with its name; what it says instead where one has fewer than three values.
+/// ministat's page of these sets, each with its name; what it says instead where one has fewer than three values. As the documents of 2006 have it: the median
+/// of an even number of values is the mean of the middle two, per cents are those of Debian's.
 pub(crate) fn page(sets: &[(&str, &[f64])]) -> String {
     let few = sets.iter().find(|(_, values)| values.len() < 3);
     if let Some((name, values)) = few {
@@ -75,7 +76,7 @@ pub(crate) fn page(sets: &[(&str, &[f64])]) -> String {
     let set = |(name, values): &(&str, &[f64])| Set {
         name: name.as_bytes().to_vec(),
         values: values.to_vec(),
-        figures: figures(values, Flavour::Debian),
+        figures: figures(values, Flavour::FreeBsd),
     };
     let sets: Vec<Set> = sets.iter().map(set).collect();
     let mut out = Vec::new();

@@ -142,6 +142,11 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     refused(&gate("powerpc:hz=100", &[]), 2, &["two architectures"]);
     refused(&gate("x86_64:hz=1000", &["--max", "syscall.nul=150"]), 2, &["did you mean syscall.null"]);
     refused(&gate("x86_64:hz=1000", &["--margin", "x"]), 2, &["number of instructions"]);
+    // What neither kernel has a count of is no pass where it was named.
+    let fork = ["lab", "gate", "x86_64:hz=1000", "x86_64:hz=1000", "syscall.null", "process.fork"];
+    let uncounted = bench.run(&fork);
+    assert_eq!(uncounted.status.code(), Some(5), "{}{}", out(&uncounted), err(&uncounted));
+    assert!(out(&uncounted).contains("neither gave a count: process.fork"), "{}", out(&uncounted));
     let tick = bench.run(&["lab", "gate", "x86_64:hz=100", "x86_64:hz=1000", "tick.spin"]);
     refused(&tick, 2, &["has no tick in it", "lab boot --max tick.spin"]);
     // What a change costs on the machine of a recording, before any boot there; a guest's counts are no price.

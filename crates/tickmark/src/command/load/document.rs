@@ -149,17 +149,15 @@ impl PrintedRows {
 
 /// Which of the document's differences the tick explains.
 fn real_ones(besides: &[LmbenchColumn]) -> String {
-    let compared: Vec<(&LmbenchColumn, f64)> =
-        besides.iter().filter_map(|beside| Some((beside, beside.here?))).collect();
-    let decided = compared.iter().filter(|(beside, _)| beside.decided);
-    let real: Vec<&str> = decided
-        .clone()
-        .filter(|(beside, _)| beside.is_explained())
-        .map(|(beside, _)| beside.metric)
-        .collect();
+    let decided = besides.iter().filter(|beside| beside.decided);
+    let lacking = decided.clone().filter(|beside| beside.here.is_none()).count();
+    let lacking =
+        if lacking == 0 { String::new() } else { format!(" ({lacking} of them have no figure here)") };
+    let real: Vec<&str> =
+        decided.clone().filter(|beside| beside.is_explained()).map(|beside| beside.metric).collect();
     format!(
-        "Of the document's {} differences {} exceed the noise of its own runs; {} of them match the tick's sign and size{}.\n",
-        compared.len(),
+        "Of the document's {} differences {} exceed the noise of its own runs{lacking}; {} match the tick's sign and size{}.\n",
+        besides.len(),
         decided.count(),
         real.len(),
         if real.is_empty() { String::new() } else { format!(": {}", real.join(", ")) }
@@ -207,7 +205,10 @@ fn noise(besides: &[LmbenchColumn]) -> String {
         }
     };
     let same = |a: f64, b: f64| (a >= 0.0) == (b >= 0.0);
-    list("noise: its own runs do not tell", &|beside, _| !beside.decided);
+    list(
+        "not told from noise by its own runs, corrected for all columns and for runs in a row that may resemble each other",
+        &|beside, _| !beside.decided,
+    );
     list("the other way than a count of instructions", &|beside, here| {
         beside.decided && !same(beside.document, here)
     });

@@ -45,12 +45,14 @@ json_object! {
     }
 
     /// Two kernels, path by path, in instructions.
-    pub(in crate::command) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost], without: &[Vec<String>; 2], price: Option<&PricedChanges>) {
+    pub(in crate::command) struct LabGatePage(recordings: [&String; 2], paths: &[PathCost], without: &[Vec<String>; 2], neither: &[String], price: Option<&PricedChanges>) {
         /// Of the kernel that is judged by, and of the new one.
         recordings: [String; 2] = recordings.map(Clone::clone),
         paths: Vec<LabPathPage> = paths.iter().map(LabPathPage::new).collect(),
         /// Paths of which the first, then the second kernel gave no count.
         without: [Vec<String>; 2] = without.clone(),
+        /// Paths of which neither gave one.
+        neither: Vec<String> = neither.to_vec(),
         /// Of the machine of `--price`, over all kinds of paths.
         price: Option<LabPricePage> = price.map(|price| LabPricePage::new(price.prices.all)),
         /// By kind of path, of those kinds that have five or more.

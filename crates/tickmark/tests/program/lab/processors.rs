@@ -5,7 +5,7 @@ use crate::bench::{Bench, refused, row};
 use std::ops::Range;
 
 /// What is known of a processor's kernel: its way in for system calls, instructions of the null call and of a tick, share lost at HZ 1000
-/// (docs/LAB.md: 249.6, 2601 and 4.198 % on arm64, 186.8, 3209 and 5.208 % on riscv64).
+/// (docs/LAB.md: 249.6, 2616 and 4.198 % on arm64, 186.8, 3187 and 5.208 % on riscv64).
 struct Processor {
     kernel: &'static str,
     entry: &'static str,

@@ -1,6 +1,7 @@
 //! One figure of one kernel of a series that is built one after the other: instructions of an operation, the same in each boot.
 
 use super::explain::{OfBoot, explained, guest_of_one};
+use super::limits::NO_FLOOR;
 use super::{guest_and_plan, guest_request, operation_boot};
 use crate::cli::GuestArgs;
 use crate::command::journal::{Journal, KeptFigure};
@@ -158,7 +159,7 @@ impl Exact<'_> {
         let (guest, plan) = guest_and_plan(&mut self.bench, &boot)?;
         let recording = run::guest_recording(self.store, &self.control, &guest, &plan, title, name)?;
         let paths = gate::instructions(&recording)?;
-        paths.get(self.metric).copied().ok_or_else(|| Error::Refused(format!("no count of {}", self.metric)))
+        paths.get(self.metric).copied().ok_or_else(|| Error::Refused(format!("{}: {NO_FLOOR}", self.metric)))
     }
 
     /// What the functions of the operation have more in the second one of two kernels; nothing, with a warning, where that is not to be known.

@@ -59,6 +59,7 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     let guests = [base?, new?];
     same_architecture(guests.iter().map(|(guest, _)| guest))?;
     let (mut paths, mut kinds_of_paths) = (Vec::new(), Kinds::new());
+    let mut planned = Vec::new();
     for (kernel, (guest, plan)) in names.into_iter().zip(guests) {
         let recording = run::guest_recording(
             store,
@@ -73,6 +74,7 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
         }
         paths.push((recording.meta.id.to_string(), instructions(&recording)?));
         kinds_of_paths = kinds(&recording);
+        planned = planned_paths(&recording);
     }
     let [(base, before), (new, after)] = &paths[..] else { return Ok(Code::Failed) };
     if let Some((name, _)) = options.max.iter().find(|(name, _)| !after.contains_key(name)) {
@@ -85,6 +87,10 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
         own.keys().filter(|name| !other.contains_key(*name)).cloned().collect()
     };
     let without = [only(after, before), only(before, after)];
+    // What neither has is no pass where it was named, and of a suite what the agent or the kernel has not.
+    let neither: Vec<String> =
+        planned.into_iter().filter(|name| !after.contains_key(name) && !before.contains_key(name)).collect();
+    let is_named = neither.iter().any(|name| options.select.contains(name));
     let path = |(name, new): (&String, &f64)| {
         let base = before.get(name).copied()?;
         let is_above = most(name).is_some_and(|most| *new > most);
@@ -104,15 +110,22 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
         price.map(|price| price.price((before, kinds_of_paths), &all, options.margin)).transpose()?;
     match options.output.format {
         Format::Json => {
-            crate::command::print_page(&LabGatePage::new([base, new], &all, &without, priced.as_ref()))?;
+            crate::command::print_page(&LabGatePage::new(
+                [base, new],
+                &all,
+                &without,
+                &neither,
+                priced.as_ref(),
+            ))?;
         }
         Format::Text => {
-            let mut text = text(options, &all, &without);
+            let mut text = text(options, &all, &without, &neither);
             text += &priced.map_or_else(String::new, |priced| priced.text());
             crate::command::print(&text)?;
         }
     }
-    Ok(code(&all, &without))
+    let code = code(&all, &without);
+    Ok(if is_named { code.worse(Code::Unjudged) } else { code })
 }
 
 fn code(all: &[PathCost], without: &[Vec<String>; 2]) -> Code {
@@ -152,14 +165,20 @@ fn floors(recording: &Recording, one: f64) -> Paths {
     rows.filter_map(path).collect()
 }
 
+/// Operations that the recording was to count.
+fn planned_paths(recording: &Recording) -> Vec<String> {
+    let metrics = recording.meta.plan.metrics.iter().filter(|metric| metric.name.as_str() != names::SPIN);
+    metrics.map(|metric| metric.name.to_string()).collect()
+}
+
 /// The group of each path, as its kind.
 fn kinds(recording: &Recording) -> Kinds {
     let metrics = recording.meta.plan.metrics.iter();
     metrics.map(|metric| (metric.name.to_string(), metric.group.title().to_owned())).collect()
 }
 
-/// `without` are the paths that the first and the second kernel lack.
-fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2]) -> String {
+/// `without` are the paths that the first and the second kernel lack, `neither` those that both do.
+fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2], neither: &[String]) -> String {
     let count = |verdict: &str| all.iter().filter(|path| path.verdict == verdict).count();
     let head = format!(
         "{} of {} paths grew, {} shrank, {} above --max; instructions of {} and {}:",
@@ -175,6 +194,10 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2]) -> Stri
         [&options.base, &options.new].into_iter().zip(without).filter(|(_, names)| !names.is_empty())
     {
         let line = format!("not judged, as {kernel} gave no count: {}", names.join(", "));
+        text += &(textwrap::fill(&line, tickmark_render::width()) + "\n");
+    }
+    if !neither.is_empty() {
+        let line = format!("not judged, as neither gave a count: {}", neither.join(", "));
         text += &(textwrap::fill(&line, tickmark_render::width()) + "\n");
     }
     // What fails first, then what changed most.

@@ -15,6 +15,8 @@ use tickmark_wire::names;
 
 /// Facts of a guest that are its kernel's.
 const OF_KERNEL: [&str; 2] = ["guest.kernel", "guest.image"];
+/// Why an operation has no count.
+pub(super) const NO_FLOOR: &str = "no floor on this kernel: it lacks the operation, or each batch of it is as long as a tick, and `lab explain` has its average";
 /// Instructions by which two counts are one.
 const SAME: f64 = 0.5;
 
@@ -52,9 +54,7 @@ pub(super) fn judge(
             Err(why) if bench.control.stopped() => return Err(Error::Refused(why.to_string())),
             Err(why) => Err(why.to_string()),
             Ok(Some(tick)) => count_of(tick).ok_or_else(|| "no tick came".to_owned()),
-            Ok(None) => {
-                counted.get(metric).copied().ok_or_else(|| "it was not measured on this kernel".to_owned())
-            }
+            Ok(None) => counted.get(metric).copied().ok_or_else(|| NO_FLOOR.to_owned()),
         };
         let (count, tick) = match (counted, tick) {
             (Ok(count), Ok(tick)) => (count, tick),

@@ -67,7 +67,7 @@ mod tests {
         assert!(!acpi.contains(&14097.47) && !tsc.contains(&13638.09));
         let page = compat::page(&[("ACPI-Fast", &acpi), ("TSC", &tsc)]);
         for line in [
-            "x   4      13626.05      13769.32      13741.43     13710.203     62.155788",
+            "x   4      13626.05      13769.32      13722.72     13710.203     62.155788",
             "1450.14 +/- 96.546",
             "10.5771% +/- 0.704191%",
             "(Student's t, pooled s = 55.7976)",
