@@ -325,4 +325,17 @@ mod tests {
             assert!(!title.is_empty() && !advice.is_empty(), "{}", check.name);
         }
     }
+
+    #[test]
+    fn who_took_the_cpu_is_said_in_words_and_a_fact_by_its_name() {
+        for (name, words) in [
+            ("lost to outside, steal", "lost to the hypervisor (steal)"),
+            ("lost to outside, train of 100.000 Hz", "lost outside of this kernel, periodic, 100.000 Hz"),
+            ("lost to unseen", "lost while nothing of this kernel ran"),
+            ("lost to sh (17)", "lost to sh (17)"),
+            ("clock.source", "clock.source"),
+        ] {
+            assert_eq!(in_words(name), words);
+        }
+    }
 }

@@ -160,7 +160,8 @@ fn least(
     let mtu = law.least_payload(rate)? + super::law::headers("tcp");
     // Of the CPU, for the full rate with packets of a size: 1 at the size that the law predicts.
     let load = |mtu: u32| {
-        rate / 1e9 * (law.per_byte.0 + law.per_packet.0 / (f64::from(mtu) - super::law::headers("tcp")))
+        let payload = (f64::from(mtu) - super::law::headers("tcp")).max(1.0);
+        rate / 1e9 * (law.per_byte.0 + law.per_packet.0 / payload)
     };
     let (without, with) = between?;
     let is_consistent = without.is_none_or(|mtu| load(mtu) * (1.0 + law.residual) >= 1.0)

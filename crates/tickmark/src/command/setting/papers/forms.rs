@@ -134,8 +134,9 @@ fn scenario_statistics(group: &MeasuredGroup, place: FormPlace) -> Option<Form> 
         if setting.is_empty() || table.is_empty() { table } else { format!("{setting}\n{table}\n") }
     };
     let text: String = group.settings.iter().zip(&group.recordings).map(table).collect();
-    let title =
-        format!("{}: fields of /proc/tickmark_timer, of each row, in cycles of 450 MHz", title(group));
+    // A program's rows stand in no file of the module.
+    let what = if group.machine.is_empty() { "errors" } else { "fields of /proc/tickmark_timer" };
+    let title = format!("{}: {what}, of each row, in cycles of 450 MHz", title(group));
     (!text.is_empty()).then_some(Form { title, text, drawings: Vec::new(), place })
 }
 
