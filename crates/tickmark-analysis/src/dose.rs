@@ -148,11 +148,24 @@ impl Dosed {
         (!self.in_kernel).then(|| self.share(self.reads * longer)).flatten()
     }
 
-    /// Growth of a transaction's cost, as a share of the cost: without the cost of the delaying mechanism, but with the counting.
+    /// By how many ns each read must take longer for such a server to lose this share, the other way round. None where no slope above 0 is proven.
+    #[must_use]
+    pub fn longer_to_lose(&self, share: f64) -> Option<Interval> {
+        let slope = self.slope?.interval(CONFIDENCE);
+        let more = self.undelayed_cost() * share / (1.0 - share);
+        (slope.low > 0.0 && more > 0.0).then(|| Interval { low: more / slope.high, high: more / slope.low })
+    }
+
+    /// Growth of a transaction's cost, as a share of the cost.
     fn share(&self, more: f64) -> Option<f64> {
-        let reads = if self.in_kernel { self.slope.map_or(0.0, |slope| slope.point) } else { self.reads };
-        let then = self.cost - reads * self.none + more;
+        let then = self.undelayed_cost() + more;
         (then > 0.0).then(|| more / then)
+    }
+
+    /// A transaction's cost without that of the delaying mechanism, but with the counting.
+    fn undelayed_cost(&self) -> f64 {
+        let reads = if self.in_kernel { self.slope.map_or(0.0, |slope| slope.point) } else { self.reads };
+        self.cost - reads * self.none
     }
 }
 

@@ -113,7 +113,7 @@ const SLICE: Nanos = Nanos::from_millis(100);
 const LAUNCHES: u32 = 3;
 
 /// The experiments that come with tickmark, by name: they are there wherever the program is.
-pub const SHIPPED: [(&str, &str); 20] = [
+pub const SHIPPED: [(&str, &str); 21] = [
     ("apic-timer-module", include_str!("../../../experiments/apic-timer-module.toml")),
     ("clock-doses", include_str!("../../../experiments/clock-doses.toml")),
     ("clock-resolution", include_str!("../../../experiments/clock-resolution.toml")),
@@ -125,7 +125,8 @@ pub const SHIPPED: [(&str, &str); 20] = [
     ("kernel-clock-reads", include_str!("../../../experiments/kernel-clock-reads.toml")),
     ("precise-timers-low-hz", include_str!("../../../experiments/precise-timers-low-hz.toml")),
     ("processor-load", include_str!("../../../experiments/processor-load.toml")),
-    ("sqlite-and-clocks", include_str!("../../../experiments/sqlite-and-clocks.toml")),
+    ("database-clock-reads", include_str!("../../../experiments/database-clock-reads.toml")),
+    ("databases-and-clocks", include_str!("../../../experiments/databases-and-clocks.toml")),
     ("clock-tick-100-vs-1000", include_str!("../../../experiments/clock-tick-100-vs-1000.toml")),
     ("clock-tick-more-processors", include_str!("../../../experiments/clock-tick-more-processors.toml")),
     ("timestamp-doses", include_str!("../../../experiments/timestamp-doses.toml")),

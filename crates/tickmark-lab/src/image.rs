@@ -11,9 +11,10 @@ pub(crate) struct Elf<'a> {
     big: bool,
 }
 
-/// A program header: its kind, and where what it loads ends in the file.
+/// A program header: its kind, and where what it loads begins and ends in the file.
 struct Loaded {
     kind: u64,
+    begin: u64,
     end: u64,
 }
 
@@ -62,8 +63,8 @@ impl<'a> Elf<'a> {
         let one = |number: u64| {
             let at = usize::try_from(first.checked_add(number.checked_mul(size)?)?).ok()?;
             let field = |offset: usize| self.number(at.checked_add(offset)?, word);
-            let end = field(offset)?.checked_add(field(length)?)?;
-            Some(Loaded { kind: self.number(at, 4)?, end })
+            let begin = field(offset)?;
+            Some(Loaded { kind: self.number(at, 4)?, begin, end: begin.checked_add(field(length)?)? })
         };
         (0..count).map(one).collect()
     }
@@ -178,6 +179,14 @@ pub fn is_for(program: &Path, arch: Arch) -> bool {
     };
     let is_wide = arch != Arch::PowerPc;
     Elf::parse(&bytes).is_some_and(|elf| elf.machine() == Some(machine) && elf.wide == is_wide)
+}
+
+/// The loader that a dynamically linked program asks for.
+pub(crate) fn interpreter(program: &Path) -> Option<String> {
+    let bytes = std::fs::read(program).ok()?;
+    let segment = Elf::parse(&bytes)?.loaded()?.into_iter().find(|loaded| loaded.kind == PT_INTERP)?;
+    let name = bytes.get(usize::try_from(segment.begin).ok()?..usize::try_from(segment.end).ok()?)?;
+    Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned())
 }
 
 /// True if a program needs no other file to run: the first process of a guest has none.

@@ -1,6 +1,7 @@
 //! The initial file system of a guest, made in memory: a cpio archive of the format that the kernel reads
 //! (Documentation/driver-api/early-userspace/buffer-format.rst, "newc"). The same content gives the same bytes.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 /// An archive that grows.
@@ -8,6 +9,7 @@ use std::io::Write;
 pub struct Archive {
     bytes: Vec<u8>,
     entries: u32,
+    folders: BTreeSet<String>,
     /// Memory that a file is to take before anything runs, in MiB.
     ballast: usize,
 }
@@ -23,14 +25,21 @@ impl Archive {
     pub fn new() -> Self {
         let mut archive = Self::default();
         for folder in ["dev", "proc", "sys", "tmp", "bin"] {
-            archive.add(folder, DIRECTORY, (0, 0), &[]);
+            archive.folder(folder);
         }
         archive.add("dev/console", CONSOLE, (5, 1), &[]);
         archive
     }
 
-    /// A file, which may be executed.
+    fn folder(&mut self, path: &str) {
+        if self.folders.insert(path.to_owned()) {
+            self.add(path, DIRECTORY, (0, 0), &[]);
+        }
+    }
+
+    /// A file, which may be executed, in folders that are made with it.
     pub fn file(&mut self, path: &str, content: &[u8]) {
+        path.match_indices('/').for_each(|(end, _)| self.folder(&path[..end]));
         self.add(path, PROGRAM, (0, 0), content);
     }
 
@@ -96,6 +105,8 @@ mod tests {
         let mut archive = Archive::new();
         archive.file("init", b"#!/bin/true\n");
         archive.link("bin/sh", "/init");
+        archive.file("usr/lib/one.so", b"1");
+        archive.file("usr/lib/two.so", b"2");
         let bytes = archive.finish();
         assert_eq!(bytes.len() % 512, 0);
         let mut cpio = Command::new("cpio")
@@ -109,10 +120,11 @@ mod tests {
         std::io::Read::read_to_string(&mut cpio.stdout.take().unwrap(), &mut said).unwrap();
         assert!(cpio.wait().unwrap().success());
         let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines.len(), 8, "{said}");
+        assert_eq!(lines.len(), 12, "{said}");
         let has =
             |start: &str, end: &str| lines.iter().any(|line| line.starts_with(start) && line.ends_with(end));
         assert!(has("-rwxr-xr-x", " init") && has("lrwxrwxrwx", "bin/sh -> /init"), "{said}");
         assert!(has("crw-------", "dev/console") && has("drwxr-xr-x", " proc"), "{said}");
+        assert!(has("drwxr-xr-x", " usr") && has("drwxr-xr-x", " usr/lib"), "{said}");
     }
 }

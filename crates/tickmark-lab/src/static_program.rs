@@ -20,7 +20,7 @@ const KIND: &str = "programs";
 pub enum StaticProgram {
     /// `tickmark-agent`, which runs on machines and in guests without anything else.
     Agent,
-    /// `tickmark-select-index`, a query of SQLite with as many clock reads as it is told.
+    /// `tickmark-select-index`, queries of a database.
     SelectIndex,
 }
 

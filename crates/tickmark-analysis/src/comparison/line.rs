@@ -155,7 +155,7 @@ pub struct Exact {
 
 impl Exact {
     /// Of pairs with a base above zero.
-    fn from_pairs([a, b]: &[Vec<f64>; 2]) -> Option<Self> {
+    pub(crate) fn from_pairs([a, b]: &[Vec<f64>; 2]) -> Option<Self> {
         let base: f64 = a.iter().sum();
         if a.is_empty() || a.iter().any(|a| *a <= 0.0) {
             return None;

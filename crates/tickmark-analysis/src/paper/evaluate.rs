@@ -5,7 +5,7 @@ use super::{
     Agreement, AnsweredClaim, Change, Claim, DoseQuantity, Figure, Level, Levels, Lost, Measure, Paper,
     TimerChoice, Timers, messages,
 };
-use crate::comparison::{Line, Model};
+use crate::comparison::{Exact, Line, Model};
 use crate::dose::{Dosed, summarize_dose};
 use crate::scenario::{RunErrors, Timer, read_scenarios};
 use crate::{hz, report};
@@ -113,16 +113,16 @@ impl MeasuredGroup {
         Ok(&self.recordings[self.position(name)?])
     }
 
-    /// Change from one setting to another, one of which is the first of all.
+    /// The lines of a setting against the first of all.
+    fn lines(&self, setting: usize) -> Result<&[Line], String> {
+        let against = self.model.as_ref().and_then(|model| model.against.get(setting.checked_sub(1)?));
+        Ok(&against.ok_or("its settings were not compared")?.lines)
+    }
+
+    /// Change from one setting to another. Where neither is the first of all, counts alone tell it.
     fn change(&self, change: &Change) -> Result<Figure, String> {
         let Change { metric, figure, from, to, trimmed } = change;
         let (from, to) = (self.position(from)?, self.position(to)?);
-        let (other, is_inverse) = if from == 0 { (to, false) } else { (from, true) };
-        if from == to || (is_inverse && to != 0) {
-            return Err(format!("{} and {} were not compared", self.settings[from], self.settings[to]));
-        }
-        let against = self.model.as_ref().and_then(|model| model.against.get(other.checked_sub(1)?));
-        let against = against.ok_or("its settings were not compared")?;
         let is_it = |line: &&Line| {
             let named = metric
                 .strip_suffix('*')
@@ -130,12 +130,23 @@ impl MeasuredGroup {
             named && (figure.is_empty() || line.figure == figure)
         };
         let of_line = if *trimmed { trimmed_change } else { change_of_line };
-        let mut changes: Vec<Figure> = against.lines.iter().filter(is_it).filter_map(of_line).collect();
+        let changes_of = |setting: usize, of_line: &dyn Fn(&Line) -> Option<Figure>| {
+            Ok::<_, String>(self.lines(setting)?.iter().filter(is_it).filter_map(of_line).collect())
+        };
+        let mut changes: Vec<Figure> = match (from, to) {
+            _ if from == to => Err(format!("{} was not compared with itself", self.settings[from])),
+            (0, to) => changes_of(to, &of_line),
+            (from, 0) => changes_of(from, &|line| of_line(line).map(|figure| inverse(&figure))),
+            (from, to) => {
+                let bases = self.lines(from)?;
+                let base = |line: &Line| {
+                    bases.iter().find(|base| (&base.metric, base.figure) == (&line.metric, line.figure))
+                };
+                changes_of(to, &|line| change_between(base(line)?, line))
+            }
+        }?;
         if figure.is_empty() && !metric.ends_with('*') {
             changes.truncate(1);
-        }
-        if is_inverse {
-            changes.iter_mut().for_each(|one| *one = inverse(one));
         }
         let found = match &changes[..] {
             [] => return Err(reason(&[from, to].map(|at| &self.recordings[at]), metric)),
@@ -217,6 +228,21 @@ const CONFIDENCE: f64 = 0.95;
 fn change_of_line(line: &Line) -> Option<Figure> {
     let levels = Levels { values: line.means, unit: line.unit };
     Some(Figure { levels: Some(levels), ..share_of_line(line)? })
+}
+
+/// The change of counts from one setting to another, by what each has against the same first one.
+fn change_between(from: &Line, to: &Line) -> Option<Figure> {
+    let (Some(_), Some(_)) = (from.exact, to.exact) else { return None };
+    let change = exact_between(&from.values, &to.values)?;
+    let levels = Levels { values: [from.means[1], to.means[1]], unit: to.unit };
+    let range = Interval { low: change.least, high: change.most };
+    Some(Figure { levels: Some(levels), ..Figure::between(change.change, range, Phases) })
+}
+
+/// From the second of each pair of sides to that of the other, where the first is the same: boots at the same phases.
+pub(super) fn exact_between(from: &[Vec<f64>; 2], to: &[Vec<f64>; 2]) -> Option<Exact> {
+    let is_paired = from[0] == to[0] && from[1].len() == to[1].len();
+    is_paired.then(|| Exact::from_pairs(&[from[1].clone(), to[1].clone()]))?
 }
 
 fn share_of_line(line: &Line) -> Option<Figure> {
@@ -338,9 +364,11 @@ fn doses(recording: &Recording, quantity: DoseQuantity) -> Result<Figure, String
     match quantity {
         DoseQuantity::Reads => Ok(Figure::number(dosed.reads)),
         DoseQuantity::Lost => lost(&dosed, ACPI_FAST),
-        DoseQuantity::TenOperations => {
+        DoseQuantity::OperationsToLoseTenth => {
             let (_, each) = dosed.operation.as_ref().ok_or("no operations were dosed")?;
-            lost(&dosed, 10.0 * each)
+            let longer = dosed.longer_to_lose(0.1).ok_or("no slope above 0 is proven")?;
+            let interval = Interval { low: longer.low / each, high: longer.high / each };
+            Ok(Figure::between(f64::midpoint(interval.low, interval.high), interval, Confidence))
         }
     }
 }

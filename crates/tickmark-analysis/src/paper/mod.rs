@@ -246,8 +246,8 @@ pub enum DoseQuantity {
     Reads,
     /// Share of transactions that reads lose which are slower by what ACPI-Fast is than TSC in the document, 58 ns.
     Lost,
-    /// Share of transactions that ten operations on timestamps beside each read lose.
-    TenOperations,
+    /// Operations on timestamps beside each read that lose a tenth of the transactions.
+    OperationsToLoseTenth,
 }
 
 impl Paper {

@@ -81,6 +81,7 @@ fn what_the_system_lacks_is_why_a_claim_has_no_figure() {
         columns: Vec::new(),
     };
     let mut paper = Paper::named("timecounter-cost").unwrap().unwrap();
+    paper.claim.retain(|claim| claim.experiment.is_empty());
     paper.claim.truncate(4);
     let level = |metric: &str| {
         let (metric, setting) = (metric.to_owned(), "first".to_owned());
@@ -94,4 +95,17 @@ fn what_the_system_lacks_is_why_a_claim_has_no_figure() {
     // A row of a metric that has figures; and none of any.
     let others = ["syscall.null.none has no figure", "sql.none was not measured"];
     assert_eq!(whys, ["no such clock", others[0], "no such clock", others[1]]);
+}
+
+#[test]
+fn two_settings_are_compared_by_what_each_has_at_the_same_phases_as_the_first() {
+    let first = vec![100.0, 102.0];
+    let change =
+        evaluate::exact_between(&[first.clone(), vec![50.0, 100.0]], &[first.clone(), vec![55.0, 105.0]]);
+    let change = change.unwrap();
+    let is_near = |value: f64, wanted: f64| (value - wanted).abs() < 1e-12;
+    assert!(is_near(change.change, 160.0 / 150.0 - 1.0), "{change:?}");
+    assert!(is_near(change.least, 0.05) && is_near(change.most, 0.1), "{change:?}");
+    let other = [vec![100.0], vec![55.0]];
+    assert!(evaluate::exact_between(&[first, vec![50.0, 100.0]], &other).is_none(), "other phases");
 }

@@ -3,6 +3,7 @@
 use super::{Machine, Setting};
 use crate::target::static_program;
 use crate::{Control, Error};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tickmark_lab::{Arch, Module, StaticProgram};
 
@@ -12,33 +13,38 @@ pub(super) fn modules_of(machine: &Machine, setting: &Setting) -> Result<Vec<Mod
     Ok(named.iter().map(|text| text.parse()).collect::<Result<_, tickmark_lab::Error>>()?)
 }
 
-/// Files by their place in a guest: programs in /bin, others in its root folder.
+/// Files by their place in a guest: programs in /bin, their libraries where they are here, others in its root folder.
 pub(super) fn files(
     files: &[PathBuf],
     arch: Arch,
     control: &Control,
 ) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let mut places: Vec<String> = RESERVED.map(str::to_owned).to_vec();
-    let one = |path: &PathBuf| {
-        let (place, bytes) = file(path, arch, control)?;
-        if places.contains(&place) {
+    let mut carried: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut shared: BTreeSet<PathBuf> = BTreeSet::new();
+    for path in files {
+        let (place, bytes, libraries) = file(path, arch, control)?;
+        if RESERVED.contains(&place.as_str()) || carried.iter().any(|(taken, _)| *taken == place) {
             let path = path.display();
             return Err(Error::Usage(format!(
                 "{path}: the guest has something else at /{place}; give it another name"
             )));
         }
-        places.push(place.clone());
-        Ok((place, bytes))
-    };
-    files.iter().map(one).collect()
+        carried.push((place, bytes));
+        shared.extend(libraries);
+    }
+    for path in shared {
+        let bytes = std::fs::read(&path).map_err(Error::file("read", &path))?;
+        carried.push((path.to_string_lossy().trim_start_matches('/').to_owned(), bytes));
+    }
+    Ok(carried)
 }
 
 /// Names that belong to a guest's own system.
 const RESERVED: [&str; 11] =
     ["init", "plan.json", "settings", "modules", "bin/sh", "ballast", "dev", "proc", "sys", "tmp", "bin"];
 
-/// A file with its place.
-fn file(path: &Path, arch: Arch, control: &Control) -> Result<(String, Vec<u8>), Error> {
+/// A file with its place, and its libraries.
+fn file(path: &Path, arch: Arch, control: &Control) -> Result<(String, Vec<u8>, Vec<PathBuf>), Error> {
     // A program of tickmark's own is known by its name.
     let is_own = path == Path::new(StaticProgram::SelectIndex.name()) && !path.exists();
     let own = is_own.then(|| static_program(StaticProgram::SelectIndex, control)).transpose()?;
@@ -46,7 +52,7 @@ fn file(path: &Path, arch: Arch, control: &Control) -> Result<(String, Vec<u8>),
     let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if !bytes.starts_with(b"\x7fELF") {
-        return Ok((name, bytes));
+        return Ok((name, bytes, Vec::new()));
     }
     let place = path.display();
     if !tickmark_lab::is_for(path, arch) {
@@ -55,10 +61,6 @@ fn file(path: &Path, arch: Arch, control: &Control) -> Result<(String, Vec<u8>),
             arch.name()
         )));
     }
-    if !tickmark_lab::is_static(path) {
-        return Err(Error::Usage(format!(
-            "{place} is linked dynamically, and a guest has no libraries: link it statically (gcc -static; for Rust, -C target-feature=+crt-static)"
-        )));
-    }
-    Ok((format!("bin/{name}"), bytes))
+    let libraries = if tickmark_lab::is_static(path) { Vec::new() } else { tickmark_lab::libraries(path)? };
+    Ok((format!("bin/{name}"), bytes, libraries))
 }

@@ -131,8 +131,14 @@ impl Machine {
         let case = tickmark_load::REGISTRY.case("command", &arguments).map_err(Error::Usage)?;
         let mut offer = case.offer();
         let number = offer.metrics.iter_mut().find(|metric| metric.name.as_str() == names::COMMAND_NUMBER);
-        if let (Some(number), Some(better)) = (number, self.better) {
-            number.better = better;
+        if let Some(number) = number {
+            number.better = self.better.unwrap_or(number.better);
+            // What stands before the number says what it is.
+            let text =
+                self.number.strip_prefix("after:").unwrap_or_default().trim_end_matches([':', '=', ' ']);
+            if !text.is_empty() {
+                number.title = text.to_owned();
+            }
         }
         Ok(Some(offer))
     }

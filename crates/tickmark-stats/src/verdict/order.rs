@@ -20,8 +20,8 @@ const NEAR: f64 = 2.0;
 const SURE: f64 = 1.5;
 /// Fewer values a side have no order that says anything.
 const FEWEST: usize = 3;
-/// Of so many sorted values it is not believed that they were measured in this order.
-const SORTED: usize = 4;
+/// Values that can be arranged in so many ways, as five different ones can, are hardly measured in the order of their size.
+const ARRANGEMENTS: f64 = 120.0;
 
 /// Why a difference is not claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,13 @@ impl Order {
 /// True if so many values come in the order of their size that it is hardly the one in which they were measured, unless they drift.
 #[must_use]
 pub fn is_sorted(values: &[f64]) -> bool {
-    values.len() > SORTED && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b))
+    (values.is_sorted() || values.is_sorted_by(|a, b| a >= b)) && arrangements(values) >= ARRANGEMENTS
+}
+
+/// In how many ways sorted values can be arranged, where equal ones cannot be told apart: n! over the factorial of each group of equals.
+fn arrangements(sorted: &[f64]) -> f64 {
+    let groups = sorted.chunk_by(|a, b| a == b).flat_map(|group| 1..=group.len());
+    groups.zip(1..).map(|(in_group, in_all): (usize, usize)| in_all as f64 / in_group as f64).product()
 }
 
 /// True if both are sorted the same way, and one begins near to where the other ends.
@@ -173,6 +179,18 @@ mod tests {
     fn judged(first: &[f64], second: &[f64]) -> (Order, Option<Withheld>) {
         let order = Order::one_after_the_other(first, second).unwrap();
         (order, order.withholds(&Difference::welch(first, second).unwrap(), 0.05))
+    }
+
+    #[test]
+    fn equal_values_have_no_order() {
+        assert!(is_sorted(&[1.0, 2.0, 3.0, 4.0, 5.0]) && is_sorted(&[5.0, 4.0, 3.0, 2.0, 1.0]));
+        // 60 arrangements, 10, and one.
+        for values in [[1.0, 2.0, 3.0, 4.0, 4.0], [1.0, 1.0, 1.0, 2.0, 2.0], [1.0; 5]] {
+            assert!(!is_sorted(&values), "{values:?}");
+        }
+        // 252.
+        assert!(is_sorted(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0]));
+        assert_eq!(arrangements(&[1.0, 1.0, 2.0, 3.0, 3.0, 3.0]), 60.0);
     }
 
     // By a second implementation, in Python.

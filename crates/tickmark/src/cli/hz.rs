@@ -9,7 +9,7 @@ use tickmark_wire::Nanos;
 
 pub(super) const HZ_EXAMPLES: &str = "\
 The command runs in guests under QEMU whose kernels differ in HZ alone, in each boot from another point of the tick; a kernel that is not in the
-cache is built, which takes some minutes. The program has to be linked statically: a guest has no libraries. A slower guest (--speed) is over sooner, and
+cache is built, which takes some minutes. A guest has the program and the libraries that it is linked with, and nothing that it loads later. A slower guest (--speed) is over sooner, and
 each of its ticks takes longer. With --host it runs on a real machine, which --boot boots into each HZ; its kernel says whether it did.
 
 Examples:

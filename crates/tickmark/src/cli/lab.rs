@@ -356,7 +356,7 @@ fn path_limit(text: &str) -> Result<(String, f64), String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRun {
-    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clock-tick-100-vs-1000, clock-tick-more-processors, clocksource, hz-and-http, hz-and-packets, hz-prediction, kernel-6.1-vs-6.12, kernel-clock-reads, precise-timers-low-hz, sqlite-and-clocks, tick-anatomy, tick-by-setting, tick-modes)
+    /// The experiment: a file that boots its settings, or one that comes with tickmark (apic-timer-module, clock-resolution, clock-tick-100-vs-1000, clock-tick-more-processors, clocksource, database-clock-reads, databases-and-clocks, hz-and-http, hz-and-packets, hz-prediction, kernel-6.1-vs-6.12, kernel-clock-reads, precise-timers-low-hz, tick-anatomy, tick-by-setting, tick-modes)
     #[arg(value_name = "FILE|NAME")]
     pub(crate) file: PathBuf,
     /// What to measure instead of what the file names

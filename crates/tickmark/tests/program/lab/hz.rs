@@ -110,8 +110,24 @@ fn a_number_is_judged_as_its_time_is_and_what_cannot_be_run_is_said() {
     );
     assert_eq!(number["prefers"], "neither", "it prints the same: {number:#}");
     let spin = load(folder.path(), "spin", SPIN).display().to_string();
-    // A dynamic program is refused before anything is built or booted.
-    refused(&bench.run(&["hz", "--", "true"]), 2, &["linked dynamically", "gcc -static"]);
+    // A program whose libraries cannot be found is refused before anything is built or booted.
+    let musl = folder.path().join("musl");
+    let bytes = std::fs::read("/bin/true").unwrap();
+    let loader = b"/lib64/ld-linux-x86-64.so.2";
+    let at = bytes.windows(loader.len()).position(|window| window == loader).unwrap();
+    std::fs::write(
+        &musl,
+        [&bytes[..at], b"/lib64/ld-musl-x86_64.so.1\0", &bytes[at + loader.len()..]].concat(),
+    )
+    .unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&musl, mode).unwrap();
+    let musl = musl.display().to_string();
+    refused(
+        &bench.run(&["hz", "--", &musl]),
+        2,
+        &["linked dynamically", "ld-musl-x86_64.so.1", "gcc -static"],
+    );
     refused(&bench.run(&["hz", "--", "nowhere-to-be-found"]), 2, &["no program nowhere-to-be-found"]);
     refused(&bench.run(&["hz", "--hz", "100,200", "--", &spin]), 2, &["hz"]);
     refused(&bench.run(&["hz", "--hz", "100", "--", &spin]), 2, &["two rates or more"]);

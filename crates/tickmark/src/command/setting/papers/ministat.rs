@@ -1,4 +1,4 @@
-//! Rates as the documents of 2006 print them: each run, ministat's page, the page without an outlier, and what all runs say in pairs.
+//! Rates, and numbers of commands, as the documents of 2006 print them: each run, ministat's page, the page without an outlier, and what all runs say in pairs.
 
 use crate::stat::compat;
 use std::fmt::Write;
@@ -11,20 +11,33 @@ use tickmark_wire::names;
 pub(super) fn pages(model: &Model, group: &MeasuredGroup) -> String {
     let mut out = String::new();
     for (against, name) in model.against.iter().zip(&group.settings[1..]) {
-        let is_rate = |line: &&Line| matches!(line.unit, Unit::Rate) && line.figure == "value";
-        for line in against.lines.iter().filter(is_rate) {
-            page(&mut out, line, [&group.settings[0], name]);
+        let is_printed = |line: &&Line| {
+            (matches!(line.unit, Unit::Rate) || line.metric == names::COMMAND_NUMBER)
+                && line.figure == "value"
+        };
+        for line in against.lines.iter().filter(is_printed) {
+            page(&mut out, &heading(line, group), line, [&group.settings[0], name]);
         }
     }
     out
 }
 
-fn page(out: &mut String, line: &Line, names: [&str; 2]) {
+/// What the numbers are: a command's as it names them itself.
+fn heading(line: &Line, group: &MeasuredGroup) -> String {
+    if line.metric != names::COMMAND_NUMBER {
+        return format!("{}, a second", line.metric);
+    }
+    let planned = group.recordings.first().map_or(&[][..], |recording| &recording.meta.plan.metrics);
+    let own = planned.iter().find(|metric| metric.name.as_str() == line.metric);
+    own.map_or_else(|| line.metric.clone(), |metric| metric.title.clone())
+}
+
+fn page(out: &mut String, heading: &str, line: &Line, names: [&str; 2]) {
     let sets = |values: [&Vec<f64>; 2]| compat::page(&[(names[0], values[0]), (names[1], values[1])]);
-    let _ = writeln!(out, "{}, a second", line.metric);
+    let _ = writeln!(out, "{heading}");
     // Transactions of databases: the runs themselves, and without an outlier, as timecounter-cost.txt has them.
-    let is_sql = line.metric.starts_with(names::SQL);
-    if is_sql {
+    let has_runs = line.metric.starts_with(names::SQL) || line.metric == names::COMMAND_NUMBER;
+    if has_runs {
         for (name, values) in names.iter().zip(&line.values) {
             let _ = writeln!(out, "\n{name}");
             values.iter().for_each(|value| {
@@ -34,11 +47,18 @@ fn page(out: &mut String, line: &Line, names: [&str; 2]) {
         out.push('\n');
     }
     *out += &sets([&line.values[0], &line.values[1]]);
-    if is_sql && line.values.iter().all(|values| values.len() > 3) {
+    if has_runs && line.values.iter().all(|values| values.len() > 3) {
         let [first, second] = line.values.each_ref().map(|values| without_farthest(values));
         let _ =
             writeln!(out, "\nwithout the run of each that is farthest from its median, as the document did:");
         *out += &sets([&first, &second]);
+    }
+    if let Some(exact) = line.exact {
+        let [change, least, most] = [exact.change, exact.least, exact.most].map(|share| 100.0 * share);
+        let _ = writeln!(
+            out,
+            "\nall runs, each at its phase of the tick: {change:+.2} % ({least:+.2} to {most:+.2})"
+        );
     }
     let interval = line.claim.and_then(|claim| claim.change().1);
     if let (Some(ratio), Some(interval)) = (line.ratio, interval) {
