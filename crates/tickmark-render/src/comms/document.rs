@@ -1,11 +1,14 @@
 //! The document's figures of 1998 on messages and load, beside ours.
 
-use super::{HEADING, rate, share};
+use super::{HEADING, bytes, rate, share};
 use crate::grid::{lines, wrapped};
 use crate::number::time;
 use std::fmt::Write;
 use tickmark_analysis::comms::{Comms, Document, LongLoad};
 use tickmark_stats::Interval;
+
+/// A CPU with this load has no time to speak of for more messages.
+const BUSY: f64 = 0.9;
 
 fn table(out: &mut String, heading: &[&str], rows: Vec<Vec<String>>) {
     let heading = heading.iter().map(|cell| (*cell).to_owned()).collect();
@@ -29,14 +32,18 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
             };
             let observed = all.get(row.at).and_then(|comms| comms.summary.as_ref().ok());
             let fastest = observed.and_then(tickmark_analysis::comms::CommsSummary::fastest);
+            // The size with half of the largest rate, by which the document came to its t0: n = t0 r.
+            let half = row.start.zip(fastest).map(|((start, _), (_, fastest))| 1e-9 * start * fastest);
             vec![
                 row.computes.clone(),
                 start,
                 interval,
                 fastest.map_or_else(String::new, |(_, fastest)| rate(fastest)),
+                half.map_or_else(String::new, bytes),
             ]
         };
-        table(out, &["computes", "t0", "95 %", "largest rate"], document.latencies.iter().map(row).collect());
+        let heading = ["computes", "t0", "95 %", "largest rate", "half of it at"];
+        table(out, &heading, document.latencies.iter().map(row).collect());
         let start = |computes: &str| {
             let row = document.latencies.iter().find(|row| row.computes == computes)?;
             row.start.map(|(start, _)| start)
@@ -85,7 +92,8 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
         Some((Some(low), Some(high))) => {
             let _ = write!(
                 text,
-                " Measured: packets of {low} bytes do not reach the full rate, those of {high} do."
+                " Measured: packets of {low} bytes do not reach the full rate, those of {high} do.{}",
+                idle_below(document, low)
             );
         }
         Some((None, Some(least))) => {
@@ -110,6 +118,23 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
         None => text += " No law of Comms1 fits well enough to predict the smallest packet that reaches it.",
     }
     say(out, &text);
+    say(
+        out,
+        "load: what the computing task did not get of its CPU, by its gaps, less what other tasks had, the mean of the windows; load there: the same on the other side; rate: bytes over time, the median of the runs.",
+    );
+}
+
+/// That a CPU with time to spare is not what keeps packets of this size from the full rate; empty where it has none.
+fn idle_below(document: &Document, mtu: u32) -> String {
+    let own = |cell: &&LongLoad| cell.rate > 0 && cell.benchmark == "comms1" && cell.mtu == mtu;
+    let loads = document.loads.iter().find(own).map_or(&[][..], |cell| &cell.loads);
+    match loads.iter().copied().reduce(f64::max) {
+        Some(most) if most < BUSY => format!(
+            " With these the busier of both CPUs is loaded to {:.0} %: it is not the processor alone that is too slow for them.",
+            100.0 * most
+        ),
+        _ => String::new(),
+    }
 }
 
 /// Words for a computation.

@@ -7,7 +7,7 @@ use crate::command::lab::explained::{ExplainedSetting, ExplainedSettings, guest_
 use crate::command::lab::one_operation;
 use crate::command::{arms, compare};
 use crate::error::{Code, Error};
-use crate::progress::control;
+use crate::progress::{Steps, control};
 use crate::selection;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -136,7 +136,10 @@ fn explained(
     mut known: Vec<ExplainedSettings>,
 ) -> Result<Vec<ExplainedSettings>, Error> {
     let mut all = Vec::new();
-    for probe in &machine.explain {
+    let mut steps = Steps::new();
+    for (probe, number) in machine.explain.iter().zip(1..) {
+        let count = machine.explain.len();
+        steps.at(&format!("{}: {probe} by kernel function, {number} of {count}", machine.name));
         let metric = one_operation(probe)?;
         let is_it = |of: &ExplainedSettings| of.is_of(&metric, machine.caches.is_some());
         let mut of = known.iter().position(is_it).map_or_else(Default::default, |at| known.swap_remove(at));
@@ -157,6 +160,7 @@ fn explained(
         of.all.sort_by_key(order);
         all.push(of);
     }
+    steps.finish();
     Ok(all)
 }
 
