@@ -46,10 +46,28 @@ pub fn text(dosed: &Dosed) -> String {
     fitting_table(&mut out, &rows, &[1, 2, 3, 4, 5, 6], &[1, 2]);
     out.push('\n');
     predictions(&mut out, dosed);
-    for line in wrapped(&notes(dosed), 0) {
-        let _ = writeln!(out, "{line}");
+    let untold = untold(dosed, number);
+    for text in [untold, notes(dosed)].iter().filter(|text| !text.is_empty()) {
+        for line in wrapped(text, 0) {
+            let _ = writeln!(out, "{line}");
+        }
     }
     out
+}
+
+/// Doses that by themselves are not told from no change, where the slope over all of them is above 0.
+fn untold(dosed: &Dosed, number: impl Fn(f64) -> String) -> String {
+    let holds_zero = |interval: &Interval| interval.low <= 0.0 && interval.high >= 0.0;
+    let alone = dosed.rows.iter().filter(|row| row.interval.as_ref().is_some_and(holds_zero));
+    let doses: Vec<String> = alone.filter_map(|row| row.nominal).map(number).collect();
+    let is_told = dosed.slope.is_some_and(|slope| slope.interval(CONFIDENCE).low > 0.0);
+    if doses.is_empty() || !is_told {
+        return String::new();
+    }
+    format!(
+        "Alone {} cannot be told from no change here: the slope over all doses says what that costs.",
+        doses.join(" and ")
+    )
 }
 
 fn signed(nanos: f64) -> String {
