@@ -148,12 +148,14 @@ impl Dosed {
         (!self.in_kernel).then(|| self.share(self.reads * longer)).flatten()
     }
 
-    /// By how many ns each read must take longer for such a server to lose this share, the other way round. None where no slope above 0 is proven.
+    /// By how many ns each read must take longer for such a server to lose this share, with the ends by the slope's. None where no slope above 0 is proven.
     #[must_use]
-    pub fn longer_to_lose(&self, share: f64) -> Option<Interval> {
-        let slope = self.slope?.interval(CONFIDENCE);
+    pub fn longer_to_lose(&self, share: f64) -> Option<(f64, Interval)> {
+        let slope = self.slope?;
+        let Interval { low, high } = slope.interval(CONFIDENCE);
         let more = self.undelayed_cost() * share / (1.0 - share);
-        (slope.low > 0.0 && more > 0.0).then(|| Interval { low: more / slope.high, high: more / slope.low })
+        (low > 0.0 && more > 0.0)
+            .then(|| (more / slope.point, Interval { low: more / high, high: more / low }))
     }
 
     /// Growth of a transaction's cost, as a share of the cost.

@@ -11,15 +11,21 @@ pub(crate) struct Elf<'a> {
     big: bool,
 }
 
-/// A program header: its kind, and where what it loads begins and ends in the file.
+/// A program header: its kind, where what it loads begins and ends in the file, and where it begins in memory.
 struct Loaded {
     kind: u64,
     begin: u64,
     end: u64,
+    address: u64,
 }
 
-/// The kind of a program header that names an interpreter, as dynamically linked programs have.
+/// The kinds of a program header: what is loaded, the dynamic section, and the name of an interpreter, as dynamically linked programs have.
+const PT_LOAD: u64 = 1;
+const PT_DYNAMIC: u64 = 2;
 const PT_INTERP: u64 = 3;
+/// Tags of the dynamic section: the name of a library, and the address of all names.
+const DT_NEEDED: u64 = 1;
+const DT_STRTAB: u64 = 5;
 /// The name of the end of a section with instructions, as the kernel's linker script has it.
 pub(crate) const END_OF_TEXT: &str = "_etext";
 /// The kind of a section that is a symbol table, and the flag of one with instructions.
@@ -64,7 +70,8 @@ impl<'a> Elf<'a> {
             let at = usize::try_from(first.checked_add(number.checked_mul(size)?)?).ok()?;
             let field = |offset: usize| self.number(at.checked_add(offset)?, word);
             let begin = field(offset)?;
-            Some(Loaded { kind: self.number(at, 4)?, begin, end: begin.checked_add(field(length)?)? })
+            let end = begin.checked_add(field(length)?)?;
+            Some(Loaded { kind: self.number(at, 4)?, begin, end, address: field(offset + word)? })
         };
         (0..count).map(one).collect()
     }
@@ -107,6 +114,44 @@ impl<'a> Elf<'a> {
             }
         }
         Some(symbols)
+    }
+
+    /// The loader that it names, where it is linked dynamically.
+    pub(crate) fn interpreter(&self) -> Option<String> {
+        let segment = self.loaded()?.into_iter().find(|loaded| loaded.kind == PT_INTERP)?;
+        self.text(segment.begin)
+    }
+
+    /// The libraries that it names (DT_NEEDED); none where it has no dynamic section, or one that is damaged.
+    pub(crate) fn needed(&self) -> Option<Vec<String>> {
+        let loaded = self.loaded()?;
+        let dynamic = loaded.iter().find(|loaded| loaded.kind == PT_DYNAMIC)?;
+        let word = if self.wide { 8 } else { 4 };
+        let entry = |at: u64| {
+            let at = usize::try_from(at).ok()?;
+            Some((self.number(at, word)?, self.number(at + word, word)?))
+        };
+        let entries: Vec<(u64, u64)> = (dynamic.begin..dynamic.end)
+            .step_by(2 * word)
+            .map_while(entry)
+            .take_while(|(tag, _)| *tag != 0)
+            .collect();
+        let (_, strings) = entries.iter().find(|(tag, _)| *tag == DT_STRTAB)?;
+        let holds = |segment: &&Loaded| {
+            let size = segment.end - segment.begin;
+            segment.kind == PT_LOAD
+                && (segment.address..segment.address.saturating_add(size)).contains(strings)
+        };
+        let segment = loaded.iter().find(holds)?;
+        let start = segment.begin + (strings - segment.address);
+        let named = entries.iter().filter(|(tag, _)| *tag == DT_NEEDED);
+        named.map(|(_, name)| self.text(start.checked_add(*name)?)).collect()
+    }
+
+    /// The text at a place, to its zero byte.
+    fn text(&self, at: u64) -> Option<String> {
+        let text = self.bytes.get(usize::try_from(at).ok()?..)?.split(|byte| *byte == 0).next()?;
+        Some(String::from_utf8_lossy(text).into_owned())
     }
 
     /// True if everything that it loads is there.
@@ -179,14 +224,6 @@ pub fn is_for(program: &Path, arch: Arch) -> bool {
     };
     let is_wide = arch != Arch::PowerPc;
     Elf::parse(&bytes).is_some_and(|elf| elf.machine() == Some(machine) && elf.wide == is_wide)
-}
-
-/// The loader that a dynamically linked program asks for.
-pub(crate) fn interpreter(program: &Path) -> Option<String> {
-    let bytes = std::fs::read(program).ok()?;
-    let segment = Elf::parse(&bytes)?.loaded()?.into_iter().find(|loaded| loaded.kind == PT_INTERP)?;
-    let name = bytes.get(usize::try_from(segment.begin).ok()?..usize::try_from(segment.end).ok()?)?;
-    Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned())
 }
 
 /// True if a program needs no other file to run: the first process of a guest has none.

@@ -55,7 +55,7 @@ pub fn text(dosed: &Dosed) -> String {
     out
 }
 
-/// Doses that by themselves are not told from no change, where the slope over all of them is above 0.
+/// Doses that are each not distinguished from no change, where the slope over all of them is above 0.
 fn untold(dosed: &Dosed, number: impl Fn(f64) -> String) -> String {
     let holds_zero = |interval: &Interval| interval.low <= 0.0 && interval.high >= 0.0;
     let alone = dosed.rows.iter().filter(|row| row.interval.as_ref().is_some_and(holds_zero));
@@ -64,9 +64,11 @@ fn untold(dosed: &Dosed, number: impl Fn(f64) -> String) -> String {
     if doses.is_empty() || !is_told {
         return String::new();
     }
+    let unit = if dosed.operation.is_some() { " operations" } else { "" };
+    let (which, are) = if doses.len() == 1 { ("dose", "is") } else { ("doses", "are each") };
     format!(
-        "Alone {} cannot be told from no change here: the slope over all doses says what that costs.",
-        doses.join(" and ")
+        "The {which} of {}{unit} {are} not distinguished from no change; the slope over all doses gives what such a dose costs.",
+        doses.join(", ")
     )
 }
 

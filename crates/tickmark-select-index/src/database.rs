@@ -1,5 +1,7 @@
 //! Databases that answer the queries.
 
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -85,7 +87,11 @@ impl Server {
     fn start(program: &Path) -> Result<Self, String> {
         let folder = folder();
         let data = folder.join("data");
-        std::fs::create_dir_all(data.join("test")).map_err(|error| format!("{}: {error}", data.display()))?;
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        // Nobody else's, and for nobody else: the server asks for no password.
+        DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?;
+        std::fs::create_dir_all(data.join("test")).map_err(failed)?;
+        let log = File::create(folder.join("log")).map_err(failed)?;
         let child = Command::new(program)
             .arg("--no-defaults")
             .arg(format!("--datadir={}", data.display()))
@@ -94,7 +100,7 @@ impl Server {
             .args(["--default-storage-engine=MyISAM", "--performance-schema=OFF"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn();
         match child {
             Ok(child) => Ok(Self { child, folder }),
@@ -108,7 +114,11 @@ impl Server {
     fn check_alive(&mut self, program: &Path) -> Result<(), String> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(format!("{} ended with {status}", program.display())),
+            Ok(Some(status)) => {
+                let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                let last = log.lines().next_back().unwrap_or_default();
+                Err(format!("{} ended with {status} {last}", program.display()).trim_end().to_owned())
+            }
             Err(error) => Err(format!("{}: {error}", program.display())),
         }
     }

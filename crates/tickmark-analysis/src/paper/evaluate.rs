@@ -137,6 +137,7 @@ impl MeasuredGroup {
             _ if from == to => Err(format!("{} was not compared with itself", self.settings[from])),
             (0, to) => changes_of(to, &of_line),
             (from, 0) => changes_of(from, &|line| of_line(line).map(|figure| inverse(&figure))),
+            _ if *trimmed => Err("a side without a run is not compared by way of a third".to_owned()),
             (from, to) => {
                 let bases = self.lines(from)?;
                 let base = |line: &Line| {
@@ -329,7 +330,7 @@ fn level(recording: &Recording, metric: &str) -> Result<Figure, String> {
     let row = model.groups.iter().flat_map(|(_, rows)| rows).find(|row| row.metric == metric);
     let value = row.and_then(|row| row.value).ok_or_else(|| reason(&[recording], metric))?;
     // Of guests that count instructions, runs are phases of the tick.
-    let kind = if hz::read_tick(recording).is_some() { Phases } else { Confidence };
+    let kind = if crate::instruction(recording).is_some() { Phases } else { Confidence };
     Ok(Figure::between(value.point, value.interval, kind))
 }
 
@@ -366,9 +367,9 @@ fn doses(recording: &Recording, quantity: DoseQuantity) -> Result<Figure, String
         DoseQuantity::Lost => lost(&dosed, ACPI_FAST),
         DoseQuantity::OperationsToLoseTenth => {
             let (_, each) = dosed.operation.as_ref().ok_or("no operations were dosed")?;
-            let longer = dosed.longer_to_lose(0.1).ok_or("no slope above 0 is proven")?;
-            let interval = Interval { low: longer.low / each, high: longer.high / each };
-            Ok(Figure::between(f64::midpoint(interval.low, interval.high), interval, Confidence))
+            let (longer, ends) = dosed.longer_to_lose(0.1).ok_or("no slope above 0 is proven")?;
+            let interval = Interval { low: ends.low / each, high: ends.high / each };
+            Ok(Figure::between(longer / each, interval, Confidence))
         }
     }
 }

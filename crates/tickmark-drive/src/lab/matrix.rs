@@ -91,7 +91,7 @@ pub struct Machine {
     pub number: String,
     /// Which way that number is good; none is lower.
     pub better: Option<Better>,
-    /// Files that a guest has beside its agent: statically linked programs in /bin, others in /.
+    /// Files that a guest has beside its agent: programs in /bin, with their libraries, others in /.
     #[serde(default)]
     pub files: Vec<PathBuf>,
     /// Modules that guests load, where a setting does not say: `NAME PARAMETER=VALUE...`.
@@ -134,9 +134,9 @@ impl Machine {
         if let Some(number) = number {
             number.better = self.better.unwrap_or(number.better);
             // What stands before the number says what it is.
-            let text =
-                self.number.strip_prefix("after:").unwrap_or_default().trim_end_matches([':', '=', ' ']);
-            if !text.is_empty() {
+            let text = self.number.strip_prefix("after:").unwrap_or_default();
+            let text = text.trim_matches(|c: char| c.is_whitespace() || ":=".contains(c));
+            if text.chars().any(char::is_alphabetic) && !text.chars().any(char::is_control) {
                 number.title = text.to_owned();
             }
         }

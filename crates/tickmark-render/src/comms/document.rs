@@ -32,7 +32,6 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
             };
             let observed = all.get(row.at).and_then(|comms| comms.summary.as_ref().ok());
             let fastest = observed.and_then(tickmark_analysis::comms::CommsSummary::fastest);
-            // The size with half of the largest rate, by which the document came to its t0: n = t0 r.
             let half = row.start.zip(fastest).map(|((start, _), (_, fastest))| 1e-9 * start * fastest);
             vec![
                 row.computes.clone(),
@@ -42,8 +41,12 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
                 half.map_or_else(String::new, bytes),
             ]
         };
-        let heading = ["computes", "t0", "95 %", "largest rate", "half of it at"];
+        let heading = ["computes", "t0", "95 %", "largest rate", "n1/2"];
         table(out, &heading, document.latencies.iter().map(row).collect());
+        say(
+            out,
+            "n1/2, the half-performance message length, is computed: t0 times the largest rate. The document came to its t0 by it.",
+        );
         let start = |computes: &str| {
             let row = document.latencies.iter().find(|row| row.computes == computes)?;
             row.start.map(|(start, _)| start)
@@ -120,7 +123,7 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
     say(out, &text);
     say(
         out,
-        "load: what the computing task did not get of its CPU, by its gaps, less what other tasks had, the mean of the windows; load there: the same on the other side; rate: bytes over time, the median of the runs.",
+        "load: what the computing task did not get of its CPU, by its gaps, less what other tasks had, the mean of the windows; load there: the same on the other side; rate: bytes over time, the fastest of the sizes.",
     );
 }
 
@@ -128,10 +131,10 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
 fn idle_below(document: &Document, mtu: u32) -> String {
     let own = |cell: &&LongLoad| cell.rate > 0 && cell.benchmark == "comms1" && cell.mtu == mtu;
     let loads = document.loads.iter().find(own).map_or(&[][..], |cell| &cell.loads);
-    match loads.iter().copied().reduce(f64::max) {
-        Some(most) if most < BUSY => format!(
+    match loads {
+        [one, other] if one.max(*other) < BUSY => format!(
             " With these the busier of both CPUs is loaded to {:.0} %: it is not the processor alone that is too slow for them.",
-            100.0 * most
+            100.0 * one.max(*other)
         ),
         _ => String::new(),
     }

@@ -76,3 +76,13 @@ fn claims_of_an_experiment_that_failed_say_why_and_the_answer_does() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("claims agree, 13 not measured (6 of them: no database)"), "{text}");
 }
+
+#[test]
+fn every_experiment_of_a_document_has_a_short_form() {
+    for (name, paper) in Paper::all().unwrap() {
+        for experiment in &paper.experiments {
+            let short = tickmark_drive::file::shipped(experiment, tickmark_drive::file::Length::Quick);
+            assert!(short.is_ok(), "{name}: {experiment}");
+        }
+    }
+}
