@@ -148,14 +148,17 @@ impl Dosed {
         (!self.in_kernel).then(|| self.share(self.reads * longer)).flatten()
     }
 
-    /// By how many ns each read must take longer for such a server to lose this share, with the ends by the slope's. None where no slope above 0 is proven.
+    /// The dose at which such a server loses this share, on lines between the doses that were measured, with the ends by their intervals. None where no dose costs as much.
     #[must_use]
-    pub fn longer_to_lose(&self, share: f64) -> Option<(f64, Interval)> {
-        let slope = self.slope?;
-        let Interval { low, high } = slope.interval(CONFIDENCE);
+    pub fn dose_to_lose(&self, share: f64) -> Option<(f64, Interval)> {
         let more = self.undelayed_cost() * share / (1.0 - share);
-        (low > 0.0 && more > 0.0)
-            .then(|| (more / slope.point, Interval { low: more / high, high: more / low }))
+        let reached = |cost: &dyn Fn(&Row) -> f64| {
+            dose_at(more, self.rows.iter().map(|row| Some((row.nominal?, cost(row)))))
+        };
+        let end = |row: &Row, of: fn(Interval) -> f64| row.interval.map_or(row.more, of);
+        let low = reached(&|row| end(row, |interval| interval.high))?;
+        let high = reached(&|row| end(row, |interval| interval.low))?;
+        Some((reached(&|row| row.more)?, Interval { low, high }))
     }
 
     /// Growth of a transaction's cost, as a share of the cost.
@@ -169,6 +172,18 @@ impl Dosed {
         let reads = if self.in_kernel { self.slope.map_or(0.0, |slope| slope.point) } else { self.reads };
         self.cost - reads * self.none
     }
+}
+
+/// Where lines from no dose over these doses, each with its cost, reach a cost.
+fn dose_at(cost: f64, rows: impl Iterator<Item = Option<(f64, f64)>>) -> Option<f64> {
+    let mut before = (0.0, 0.0);
+    for (dose, reached) in rows.flatten() {
+        if reached >= cost {
+            return Some(before.0 + (dose - before.0) * (cost - before.1) / (reached - before.1));
+        }
+        before = (dose, reached);
+    }
+    None
 }
 
 /// One slice: asked, delivered, reads, cost, rate; CPU time of timed reads and their number, switches asked for and forced, where these are recorded.
@@ -328,4 +343,18 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
         faults: tally(names::DOSE_FAULTS).into_iter().collect(),
         blind: tally(names::DOSE_BLIND).into_keys().collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_reached_between_two_doses_or_not_at_all() {
+        // 100 cost 800, 1000 cost 4400: a system call beside them has no dose.
+        let rows = || [Some((100.0, 800.0)), None, Some((1000.0, 4400.0))].into_iter();
+        assert_eq!(dose_at(400.0, rows()), Some(50.0));
+        assert_eq!(dose_at(1800.0, rows()), Some(350.0));
+        assert_eq!(dose_at(4401.0, rows()), None);
+    }
 }

@@ -366,10 +366,9 @@ fn doses(recording: &Recording, quantity: DoseQuantity) -> Result<Figure, String
         DoseQuantity::Reads => Ok(Figure::number(dosed.reads)),
         DoseQuantity::Lost => lost(&dosed, ACPI_FAST),
         DoseQuantity::OperationsToLoseTenth => {
-            let (_, each) = dosed.operation.as_ref().ok_or("no operations were dosed")?;
-            let (longer, ends) = dosed.longer_to_lose(0.1).ok_or("no slope above 0 is proven")?;
-            let interval = Interval { low: ends.low / each, high: ends.high / each };
-            Ok(Figure::between(longer / each, interval, Confidence))
+            dosed.operation.as_ref().ok_or("no operations were dosed")?;
+            let (dose, ends) = dosed.dose_to_lose(0.1).ok_or("no dose costs a tenth")?;
+            Ok(Figure::between(dose, ends, Confidence))
         }
     }
 }

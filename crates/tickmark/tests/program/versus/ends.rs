@@ -99,7 +99,7 @@ fn each_run_has_its_preparation() {
     let page = bench.json(&["versus", "--prepare", &remove, "--budget", "1s", &make, "true"]);
     let runs = |command: usize| metric(&page, command, "command.time")["runs"].as_u64().unwrap();
     assert!(runs(0) >= 2 && runs(0) == runs(1), "{page:#}");
-    let page = bench.json(&["versus", "--budget", "1s", "true", "sleep 0.002"]);
+    let page = bench.json(&["versus", "--budget", "1s", "true", "sleep 0.0002"]);
     let own = |command: usize, field: &str| metric(&page, command, "command.time")[field].as_u64().unwrap();
     let repeats = own(0, "runs") / own(0, "blocks");
     assert!(repeats >= 3 && own(0, "runs") == own(0, "blocks") * repeats, "{page:#}");
