@@ -2,7 +2,7 @@
 
 use super::IntervalKind::Confidence;
 use super::{Figure, IntervalKind, MessageQuantity};
-use crate::comms::{Comms, CommsSummary, Document, LongLoad, contrasts, document, summarize_comms};
+use crate::comms::{Comms, CommsSummary, Contrast, Document, LongLoad, contrasts, document, summarize_comms};
 use tickmark_stats::Interval;
 use tickmark_store::Recording;
 
@@ -19,6 +19,7 @@ pub(super) fn figure(recording: &Recording, quantity: MessageQuantity) -> Result
         MessageQuantity::SmallBesideThread => smallest(&all, "load", ["none", "thread"]),
         MessageQuantity::SmallBesideProcess => smallest(&all, "load", ["none", "process"]),
         MessageQuantity::SmallAtOrdinaryPriority => smallest(&all, "class", ["fifo", "other"]),
+        MessageQuantity::LongAtOrdinaryPriority => longest(&all, "class", ["fifo", "other"]),
         MessageQuantity::LongLoad => long_load(&all, &document),
         MessageQuantity::LoadOfHalf => load_of_half(&document),
         MessageQuantity::Product => {
@@ -60,11 +61,24 @@ fn beside<'a>(all: &'a [Comms], document: &Document, computes: &str) -> Result<&
 
 /// Launch against launch of the same round, of the smallest message: the change from one value of a setting to another.
 fn smallest(all: &[Comms], setting: &str, values: [&str; 2]) -> Result<Figure, String> {
-    let own = contrasts(all).into_iter().filter(|contrast| {
+    change(own_contrasts(all, setting, values).into_iter().min_by_key(|contrast| contrast.size), setting)
+}
+
+/// The same of the longest message.
+fn longest(all: &[Comms], setting: &str, values: [&str; 2]) -> Result<Figure, String> {
+    change(own_contrasts(all, setting, values).into_iter().max_by_key(|contrast| contrast.size), setting)
+}
+
+fn own_contrasts(all: &[Comms], setting: &str, values: [&str; 2]) -> Vec<Contrast> {
+    let mut own = contrasts(all);
+    own.retain(|contrast| {
         contrast.setting == setting && contrast.values == values && contrast.figure == "median"
     });
-    let contrast = own.min_by_key(|contrast| contrast.size);
-    let contrast = contrast.ok_or_else(|| format!("too few runs with {setting} {}", values.join(" and ")))?;
+    own
+}
+
+fn change(contrast: Option<Contrast>, setting: &str) -> Result<Figure, String> {
+    let contrast = contrast.ok_or_else(|| format!("too few runs that differ in {setting}"))?;
     let (ratio, interval) = contrast.comparison.change();
     let share = ratio.ok_or("no ratio")? - 1.0;
     Ok(interval.map_or(Figure::number(share), |i| {

@@ -226,6 +226,8 @@ pub enum MessageQuantity {
     SmallBesideProcess,
     /// Time of the smallest message at ordinary priority beside a process, as a change against a real-time priority.
     SmallAtOrdinaryPriority,
+    /// The same of the longest message.
+    LongAtOrdinaryPriority,
     /// Load of long messages beside a process, as a change against a thread.
     LongLoad,
     /// Load of packets over that of packets twice as long: all such pairs of Comms1 from 512 bytes on.
