@@ -544,7 +544,7 @@ fn start_matrix(bench: &Bench) -> Child {
 fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
     let bench = Bench::new();
     let run = start_matrix(&bench);
-    within(120, "the third boot begins", || {
+    within(400, "the third boot begins", || {
         let boots = bench.store().join("boots");
         fs::read_dir(boots)
             .is_ok_and(|all| all.flatten().any(|one| one.path().join("2/console.txt").exists()))
