@@ -26,6 +26,8 @@ const PT_INTERP: u64 = 3;
 /// Tags of the dynamic section: the name of a library, and the address of all names.
 const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
+/// NAME_MAX of Linux, bytes: a file may name a library as often as it has room, and each time all the rest of it.
+const LONGEST_NAME: usize = 255;
 /// The name of the end of a section with instructions, as the kernel's linker script has it.
 pub(crate) const END_OF_TEXT: &str = "_etext";
 /// The kind of a section that is a symbol table, and the flag of one with instructions.
@@ -148,10 +150,11 @@ impl<'a> Elf<'a> {
         named.map(|(_, name)| self.text(start.checked_add(*name)?)).collect()
     }
 
-    /// The text at a place, to its zero byte.
+    /// The text at a place, to its zero byte; none where that is further than a name is long.
     fn text(&self, at: u64) -> Option<String> {
-        let text = self.bytes.get(usize::try_from(at).ok()?..)?.split(|byte| *byte == 0).next()?;
-        Some(String::from_utf8_lossy(text).into_owned())
+        let rest = self.bytes.get(usize::try_from(at).ok()?..)?;
+        let length = rest.iter().take(LONGEST_NAME + 1).position(|byte| *byte == 0)?;
+        Some(String::from_utf8_lossy(&rest[..length]).into_owned())
     }
 
     /// True if everything that it loads is there.
@@ -260,6 +263,16 @@ mod tests {
         assert_eq!(arch_or_reason(&own), Ok(Arch::X86_64));
         assert!(arch_or_reason(&own[..4096]).unwrap_err().contains("cut short"));
         assert!(arch_or_reason(&own[..40]).unwrap_err().contains("cut short"));
+    }
+
+    #[test]
+    fn a_name_without_an_end_is_none() {
+        let named = |length: usize| [b"\x7fELF\x02\x01", &vec![b'a'; length][..], b"\0"].concat();
+        let text = |bytes: &[u8], at: u64| Elf::parse(bytes).unwrap().text(at);
+        assert_eq!(text(&named(LONGEST_NAME), 6).map(|name| name.len()), Some(LONGEST_NAME));
+        assert_eq!(text(&named(LONGEST_NAME + 1), 6), None);
+        assert_eq!(text(&named(3)[..9], 6), None, "the file ends before the name");
+        assert_eq!(text(&named(3), u64::MAX), None);
     }
 
     #[test]
