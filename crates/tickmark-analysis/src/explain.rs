@@ -131,6 +131,28 @@ impl Explanation {
         all().find(|interrupt| TIMERS.contains(&interrupt.name.as_str())).or_else(|| all().next())
     }
 
+    /// The same interrupt of another kernel as one of this one's; of the tick that which brings it there, whatever its name.
+    #[must_use]
+    pub fn counterpart<'a>(&self, interrupt: &Interrupt, other: &'a Self) -> Option<&'a Interrupt> {
+        let same = other.interrupts.iter().find(|same| same.name == interrupt.name && same.count > 0);
+        let is_tick = self.tick().is_some_and(|tick| tick.name == interrupt.name);
+        same.or_else(|| other.tick().filter(|_| is_tick))
+    }
+
+    /// Its tree as stacks, to be held against those of another kernel: the tick has one name in both, whichever timer brings it.
+    #[must_use]
+    pub fn stacks_beside(&self, other: &Self) -> Vec<(Vec<String>, u64)> {
+        let mut stacks = self.calls.stacks();
+        if let (Some(own), Some(other)) = (self.tick(), other.tick()) {
+            for root in stacks.iter_mut().filter_map(|(names, _)| names.first_mut()) {
+                if *root == own.name {
+                    root.clone_from(&other.name);
+                }
+            }
+        }
+        stacks
+    }
+
     /// The operation's functions in the kernel; of a loop that does nothing, those of the tick.
     #[must_use]
     pub fn counted_functions(&self) -> &[Function] {
@@ -142,11 +164,19 @@ impl Explanation {
 }
 
 impl Interrupt {
-    /// Instructions of one of the most frequent kind; the mean where that one is less than half of all.
+    /// Instructions of the median one; of those that are no kind of their own the number is not known, and where that are all, the mean.
     #[must_use]
-    pub fn usual(&self) -> f64 {
-        let usual = self.kinds.iter().find(|kind| kind.is_usual && kind.count * 2 >= self.count);
-        usual.and_then(|kind| kind.instructions).map_or(self.mean, |instructions| instructions as f64)
+    pub fn median(&self) -> f64 {
+        let known = self.kinds.iter().filter_map(|kind| Some((kind.instructions?, kind.count)));
+        let mut known: Vec<(u64, u64)> = known.collect();
+        known.sort_unstable();
+        let all: u64 = known.iter().map(|(_, count)| count).sum();
+        let mut counted = 0;
+        let median = known.into_iter().find(|(_, count)| {
+            counted += count;
+            counted * 2 >= all
+        });
+        median.map_or(self.mean, |(instructions, _)| instructions as f64)
     }
 }
 

@@ -51,7 +51,7 @@ pub fn more(value: f64) -> String {
 }
 
 /// The interrupts that are worth a table: those that take a part of the time.
-fn that_matter(of: &Explanation) -> impl Iterator<Item = &Interrupt> {
+pub(crate) fn that_matter(of: &Explanation) -> impl Iterator<Item = &Interrupt> {
     let all = of.agreement.instructions as f64;
     of.interrupts.iter().filter(move |interrupt| interrupt.mean * interrupt.count as f64 > all * MATTERS)
 }
@@ -220,7 +220,7 @@ fn compared_tables([before, after]: [Explained<'_>; 2]) -> Vec<FunctionTable> {
     let changes = difference(&before.1.functions, &after.1.functions);
     let mut all = vec![FunctionTable::of_changes("The operation in the kernel", &changes)];
     for interrupt in that_matter(after.1) {
-        if let Some(same) = counterpart(before.1, after.1, interrupt) {
+        if let Some(same) = after.1.counterpart(interrupt, before.1) {
             let changes = difference(&same.functions, &interrupt.functions);
             all.push(FunctionTable::of_changes(&spoken(&interrupt.name), &changes));
         }
@@ -229,15 +229,17 @@ fn compared_tables([before, after]: [Explained<'_>; 2]) -> Vec<FunctionTable> {
     all
 }
 
-/// The same interrupt before; of the tick that which brought it there.
-fn counterpart<'a>(
-    before: &'a Explanation,
-    after: &Explanation,
-    interrupt: &Interrupt,
-) -> Option<&'a Interrupt> {
-    let same = before.interrupts.iter().find(|other| other.name == interrupt.name && other.count > 0);
-    let is_tick = after.tick().is_some_and(|tick| tick.name == interrupt.name);
-    same.or_else(|| before.tick().filter(|_| is_tick))
+/// The sentences of one, or of the others against the first: of several their first ones.
+#[must_use]
+pub fn answers(all: &[Explained<'_>]) -> Vec<String> {
+    match all {
+        [] => Vec::new(),
+        [one] => answer(*one),
+        [before, after] => compared_answer([*before, *after]),
+        [first, others @ ..] => {
+            others.iter().filter_map(|other| compared_answer([*first, *other]).into_iter().next()).collect()
+        }
+    }
 }
 
 /// The sentences of a comparison.
@@ -261,7 +263,7 @@ pub fn compared_answer([(one, before), (other, after)]: [Explained<'_>; 2]) -> V
         more(after.program - before.program),
     )];
     for interrupt in that_matter(after) {
-        if let Some(same) = counterpart(before, after, interrupt) {
+        if let Some(same) = after.counterpart(interrupt, before) {
             let other = if same.name == interrupt.name {
                 String::new()
             } else {

@@ -36,7 +36,7 @@ fn calls() -> Calls {
 }
 
 #[test]
-fn the_usual_tick_is_the_most_frequent_kind_where_it_is_half_of_all() {
+fn the_median_tick_is_one_of_the_kinds_by_one_rule() {
     let with = |counts: [u64; 3]| {
         let mut calls = calls();
         calls.entries[0].kinds =
@@ -45,16 +45,18 @@ fn the_usual_tick_is_the_most_frequent_kind_where_it_is_half_of_all() {
         let own: u64 = counts.iter().map(|count| 100 * count).sum();
         calls.nodes[4].own = own;
         calls.nodes[5].own = 0;
-        interrupt(&calls, TIMER).usual()
+        interrupt(&calls, TIMER).median()
     };
+    // Kinds take 100 instructions and as many as there are of it.
     assert_eq!(with([10, 5, 4]), 110.0);
-    // No kind stands for the others: the mean.
-    assert_eq!(with([5, 4, 3]), 100.0);
+    assert_eq!(with([5, 4, 3]), 104.0);
+    // At the edge of half of all it is the next kind.
+    assert_eq!(with([9, 5, 4]), 105.0);
     let explained = explained();
     assert_eq!(
-        explained.tick().map(|tick| (tick.name.as_str(), tick.usual())),
+        explained.tick().map(|tick| (tick.name.as_str(), tick.median())),
         Some((TIMER, 100.0)),
-        "of equals the shortest"
+        "the shorter one of two"
     );
     assert_eq!(explained.counted_functions()[0].name, explained.functions[0].name);
     let ticks = Explanation { metric: names::SPIN.to_owned(), ..explained.clone() };
@@ -84,6 +86,24 @@ fn batches(elapsed: &[i64]) -> Batches {
 fn explained() -> Explanation {
     let agreement = Agreement::new(&batches(&[150 * 16, 240 * 16]), &calls(), 16.0, 1.0, 0.0).unwrap();
     of_calls("syscall.read".to_owned(), 4, calls(), agreement, Vec::new())
+}
+
+#[test]
+fn a_tick_is_held_against_that_of_another_timer() {
+    const HPET: &str = "asm_common_interrupt";
+    let local = explained();
+    let mut hpet = explained();
+    hpet.interrupts[0].name = HPET.to_owned();
+    hpet.calls.nodes[4].name = HPET.to_owned();
+    let tick = |of: &Explanation| of.tick().unwrap().clone();
+    let name = |interrupt: Option<&Interrupt>| interrupt.map(|found| found.name.clone());
+    assert_eq!(name(local.counterpart(&tick(&local), &hpet)).as_deref(), Some(HPET));
+    assert_eq!(name(hpet.counterpart(&tick(&hpet), &local)).as_deref(), Some(TIMER));
+    assert_eq!(local.stacks_beside(&hpet), hpet.calls.stacks());
+    assert_ne!(local.calls.stacks(), hpet.calls.stacks());
+    // Another interrupt than the tick has none by another name.
+    let other = Interrupt { name: "asm_sysvec_call_function".to_owned(), ..tick(&local) };
+    assert_eq!(name(local.counterpart(&other, &hpet)), None);
 }
 
 #[test]

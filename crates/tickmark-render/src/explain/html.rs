@@ -1,7 +1,7 @@
 //! The same as a page: the answer, flame graphs, all functions and kinds.
 
 use super::tables::kinds;
-use super::{Explained, NOTHING, answer, compared_answer, compared_tables, tables};
+use super::{Explained, NOTHING, answers, compared_tables, tables};
 use crate::page::frame::{self, Section};
 use crate::plot::Flame;
 use maud::{PreEscaped, html};
@@ -13,7 +13,7 @@ fn flame((kernel, of): Explained<'_>, before: Option<Explained<'_>>) -> Flame {
     let stacks = |other: &Explanation| -> Vec<_> {
         let scale = of.operations as f64 / other.operations.max(1) as f64;
         // Where nothing enters the kernel by itself, what interrupts it is shown alone.
-        let all = other.calls.stacks().into_iter().skip(usize::from(of.kernel < NOTHING));
+        let all = other.stacks_beside(of).into_iter().skip(usize::from(of.kernel < NOTHING));
         all.map(|(names, own)| (names, own as f64 * scale)).collect()
     };
     let against = before.map_or_else(String::new, |(other, _)| format!(", against {other}"));
@@ -36,11 +36,7 @@ pub fn flames(all: &[Explained<'_>]) -> Vec<Flame> {
 #[must_use]
 pub fn html(all: &[Explained<'_>]) -> String {
     let metric = all.first().map_or("", |(_, of)| of.metric.as_str());
-    let sentences = match all {
-        [before, after] => compared_answer([*before, *after]),
-        _ => all.iter().flat_map(|one| answer(*one)).collect(),
-    };
-    let top = html! { @for sentence in sentences { p { (sentence) } } };
+    let top = html! { @for sentence in answers(all) { p { (sentence) } } };
     frame::page(&format!("{metric} by kernel function"), &top, &sections(all, ""), false)
 }
 

@@ -12,17 +12,36 @@ json_object! {
     /// An operation by function of the kernel; with a second kernel, what differs.
     pub struct ExplainPage(all: &[Explained<'_>], recordings: &[String]) {
         /// In words.
-        answer: Vec<String> = match all {
-            [before, after] => explain::compared_answer([*before, *after]),
-            [one, ..] => explain::answer(*one),
-            [] => Vec::new(),
-        },
+        answer: Vec<String> = explain::answers(all),
         kernels: Vec<ExplainedPage> = all.iter().zip(recordings).map(|(one, recording)| ExplainedPage::new(one.0, one.1, recording)).collect(),
         /// Functions of the operation in the kernel that differ between two kernels, the largest difference first.
         difference: Vec<ChangePage> = match all {
-            [before, after] => difference(&before.1.functions, &after.1.functions).iter().map(ChangePage::new).collect(),
+            [before, after] => changes(&before.1.functions, &after.1.functions),
             _ => Vec::new(),
         },
+        /// What each other kernel has more than the first.
+        differences: Vec<DifferencePage> = all.iter().skip(1).map(|other| DifferencePage::new(all[0], *other)).collect(),
+    }
+
+    struct DifferencePage(before: Explained<'_>, after: Explained<'_>) {
+        kernel: String = after.0.to_owned(),
+        against: String = before.0.to_owned(),
+        /// Of the operation in the kernel, the largest difference first.
+        functions: Vec<ChangePage> = changes(&before.1.functions, &after.1.functions),
+        /// Of each interrupt that takes a part of the time, on average.
+        interrupts: Vec<InterruptDifferencePage> = explain::that_matter(after.1)
+            .filter_map(|interrupt| Some((after.1.counterpart(interrupt, before.1)?, interrupt)))
+            .map(|(before, after)| InterruptDifferencePage::new(before, after))
+            .collect(),
+    }
+
+    struct InterruptDifferencePage(before: &Interrupt, after: &Interrupt) {
+        name: String = after.name.clone(),
+        /// Its name in the first kernel: the tick may come from another timer.
+        name_before: String = before.name.clone(),
+        mean: f64 = after.mean,
+        mean_before: f64 = before.mean,
+        functions: Vec<ChangePage> = changes(&before.functions, &after.functions),
     }
 
     struct ExplainedPage(kernel: &str, of: &Explanation, recording: &str) {
@@ -103,6 +122,10 @@ json_object! {
         calls_before: f64 = of.calls[0],
         calls_after: f64 = of.calls[1],
     }
+}
+
+fn changes(before: &[Function], after: &[Function]) -> Vec<ChangePage> {
+    difference(before, after).iter().map(ChangePage::new).collect()
 }
 
 fn functions(of: &Explanation, functions: &[Function]) -> Vec<FunctionPage> {

@@ -20,7 +20,7 @@ use tickmark_wire::names;
 
 /// Says that another has the cache's lock.
 pub(super) fn waits() {
-    anstream::eprintln!("waiting: another tickmark is building kernels");
+    crate::notice!("waiting: another tickmark is building kernels");
 }
 
 /// An operation in a sentence: what is counted of a loop that does nothing is the tick.
@@ -153,7 +153,7 @@ impl Exact<'_> {
             let guest = guest_of_one(&mut self.bench, boot)?;
             let of_boot = OfBoot { name: title, kernel: name, metric: self.metric };
             let (_, explanation) = explained(self.store, &self.bench, of_boot, guest, None)?;
-            let tick = explanation.tick().map(Interrupt::usual);
+            let tick = explanation.tick().map(Interrupt::median);
             return tick.ok_or_else(|| Error::Refused("no tick came".to_owned()));
         }
         let (guest, plan) = guest_and_plan(&mut self.bench, &boot)?;
@@ -170,7 +170,7 @@ impl Exact<'_> {
         match self.functions(both) {
             Err(_) if self.control.stopped() => Err(self.interrupted()),
             Err(why) => {
-                anstream::eprintln!("tickmark: warning: its functions are not told: {why}");
+                crate::notice!("tickmark: warning: its functions are not told: {why}");
                 Ok(Vec::new())
             }
             changes => changes,

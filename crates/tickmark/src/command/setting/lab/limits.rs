@@ -60,7 +60,7 @@ pub(super) fn judge(
             (Ok(count), Ok(tick)) => (count, tick),
             (counted, _) => {
                 let why = counted.err().unwrap_or_default();
-                anstream::eprintln!("tickmark: --max {metric}: {why}");
+                crate::notice!("tickmark: --max {metric}: {why}");
                 code = code.worse(Code::Unjudged);
                 continue;
             }
@@ -69,7 +69,7 @@ pub(super) fn judge(
         if is_above {
             code = Code::Differs.worse(code);
             let what = in_words(metric);
-            anstream::eprintln!("tickmark: {what} takes {count:.1} instructions, above --max {most}");
+            crate::notice!("tickmark: {what} takes {count:.1} instructions, above --max {most}");
         }
         match by_function(store, bench, (options, recording), (metric, count, *most), tick) {
             Ok(functions) if options.output.format == Format::Text => crate::command::print(&functions)?,
@@ -78,7 +78,7 @@ pub(super) fn judge(
             Err(why) if bench.control.stopped() => return Err(why),
             // The verdict does not need it.
             Err(_) if !is_above => {}
-            Err(why) => anstream::eprintln!("tickmark: the functions of {metric} are not known: {why}"),
+            Err(why) => crate::notice!("tickmark: the functions of {metric} are not known: {why}"),
         }
     }
     Ok(code)
@@ -142,7 +142,7 @@ fn boot_name(metric: &str) -> String {
 
 /// Instructions that a limit is held against, of a tick.
 fn count_of(tick: &Explanation) -> Option<f64> {
-    tick.tick().map(Interrupt::usual)
+    tick.tick().map(Interrupt::median)
 }
 
 /// A kernel whose path was within its limit.
