@@ -123,7 +123,9 @@ impl Subject {
             let df = blocks.len() as f64 - 1.0;
             found.deviation / (df + 1.0).sqrt() * t_point(self.level / 2.0, df)
         };
-        let interval = || Interval { low: found.mean - half(), high: found.mean + half() };
+        // What is never negative has no mean below zero.
+        let least = if blocks.iter().all(|block| *block >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
+        let interval = || Interval { low: (found.mean - half()).max(least), high: found.mean + half() };
         Some((found.mean, (blocks.len() > 1).then(interval)))
     }
 

@@ -1,6 +1,6 @@
 //! A machine's losses, as text, JSON and OpenMetrics.
 
-use crate::grid::wrapped;
+use crate::grid::{shortened, wrapped};
 use crate::number::{self, percent, time};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
@@ -207,9 +207,7 @@ fn section(out: &mut String, all: &[Diagnosis], heading: &str, of: impl Fn(&Diag
 
 /// Long values say little where nothing was found.
 fn short(name: &str, value: &str) -> String {
-    let cut: String = value.chars().take(40).collect();
-    let more = if cut.len() < value.len() { "..." } else { "" };
-    format!("{name} {cut}{more}")
+    format!("{name} {}", shortened(value, 40))
 }
 
 fn cost(cost: Cost) -> String {

@@ -5,7 +5,7 @@ mod page;
 
 pub use page::html;
 
-use crate::grid::{table, wrapped};
+use crate::grid::{fitting_table, shortened, wrapped};
 use crate::number::{change, percent, value};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
@@ -149,8 +149,8 @@ fn bad(out: &mut String, number: usize, bad: &OutlierNode, nodes: usize) {
         let line = format!(
             "unlike most: {} is {}, there {}",
             unlike.fact,
-            short(&unlike.value),
-            short(&unlike.usual)
+            shortened(&unlike.value, 60),
+            shortened(&unlike.usual, 60)
         );
         wrapped(&line, 3).iter().for_each(|line| *out += &format!("{line}\n"));
     }
@@ -173,15 +173,10 @@ fn against(own: f64, median: f64, unit: Unit) -> String {
     }
 }
 
-fn short(text: &str) -> String {
-    let cut: String = text.chars().take(60).collect();
-    if cut.len() < text.len() { format!("{cut}...") } else { cut }
-}
-
 /// A group in a sentence.
 fn group(one: &Difference) -> String {
     let facts: Vec<String> =
-        one.set.facts.iter().take(3).map(|(name, is)| format!("{name} {}", short(is))).collect();
+        one.set.facts.iter().take(3).map(|(name, is)| format!("{name} {}", shortened(is, 60))).collect();
     let more = one.set.facts.len().saturating_sub(3);
     let more = if more > 0 { format!(" and {more} more facts") } else { String::new() };
     format!(
@@ -224,7 +219,9 @@ fn metrics(out: &mut String, model: &Model) {
         let cells = one.quantiles.map(of);
         [one.metric.clone(), one.nodes.to_string()].into_iter().chain(cells).chain([above]).collect()
     });
-    table(out, std::iter::once(heading).chain(rows), 1..8);
+    let rows: Vec<Vec<String>> = std::iter::once(heading).chain(rows).collect();
+    // The quantiles between go first, then the ends.
+    fitting_table(out, &rows, &[1, 2, 3, 4, 5, 6, 7], &[3, 5, 2, 6, 1]);
 }
 
 /// A value that is above what was asked for.

@@ -117,7 +117,7 @@ fn answer(all: &[Series]) -> String {
                 "no recording has such a figure; `tickmark run` makes one, --files reads result files\n"
                     .to_owned()
             }
-            (_, 0) => "too few recordings of one machine to see a change: seven are needed\n".to_owned(),
+            (_, 0) => "too few recordings of one machine to see a change: seven are needed; `tickmark run` each day makes them, --files reads other programs' histories\n".to_owned(),
             _ => format!("no change is shown in {}\n", count(enough, "figure")),
         };
     }
@@ -314,7 +314,7 @@ fn of_level(series: &Series, level: &Level) -> String {
 
 /// A line that goes on below its third column.
 fn hanging(line: &str) -> String {
-    let options = textwrap::Options::new(crate::width()).subsequent_indent("                ");
+    let options = crate::folding(crate::width()).subsequent_indent("                ");
     textwrap::fill(line, options) + "\n"
 }
 

@@ -114,12 +114,13 @@ fn block(out: &mut String, observed: &HttpSummary) {
     let shown = if observed.limit.refuses_rate() { "refused".to_owned() } else { rate(observed.rate.point) };
     rows.push(vec!["transactions".to_owned(), shown, ends(&observed.rate, rate), none(), none()]);
     // Columns without a figure are none.
-    for column in [4, 3] {
+    for column in [4, 3, 2] {
         if rows[1..].iter().all(|row| row[column].is_empty()) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));
         }
     }
-    table(out, rows, 1..5);
+    let columns = rows[0].len();
+    table(out, rows, 1..columns);
     latencies(out, observed);
     if observed.failed > 0.0 {
         let kinds: Vec<String> =

@@ -54,6 +54,8 @@ pub mod wakes;
 pub mod what_if;
 pub mod witness;
 
-pub use grid::{folded, in_ascii, is_ascii_locale, reader_width, width};
+pub use grid::{
+    folded, folded_to, folding, in_ascii, is_ascii_locale, paragraph, reader_width, width, width_of,
+};
 pub use number::{count, figure, time};
 pub use reason::{elsewhere, incomparable, no_figure};

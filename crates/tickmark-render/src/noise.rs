@@ -209,7 +209,10 @@ fn tick(noise: &Noise) -> String {
                 || "its cost is not known beside other tasks".to_owned(),
                 |cost| {
                     let [low, middle, high] = cost.length.map(time);
-                    format!("{middle} each ({low} to {high}), CPU time lost to it {}", share(cost.share))
+                    format!(
+                        "{middle} each in the median ({low} to {high}), CPU time lost to all {}",
+                        share(cost.share)
+                    )
                 },
             );
             let how = if tick.confirmed { "" } else { " (the kernel's count does not confirm it)" };

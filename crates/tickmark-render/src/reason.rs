@@ -11,7 +11,7 @@ use tickmark_store::Elsewhere;
 pub(crate) fn mark(mark: &Mark) -> String {
     match mark {
         Mark::Contended { share, runs, of } => {
-            format!("contended: other tasks had up to {} of the CPU in {runs} of {of} runs", percent(*share))
+            format!("contended: other tasks had up to {} of the CPU{}", percent(*share), in_runs(*runs, *of))
         }
         Mark::Failed { runs, of, why } => format!("{runs} of {of} runs failed: {why}"),
         Mark::WithoutFigure { runs, of, why } => {
@@ -41,6 +41,11 @@ pub(crate) fn mark(mark: &Mark) -> String {
             format!("{} excluded from the mean", count(*batches as u32, "preempted batch"))
         }
     }
+}
+
+/// In how many of its runs; of one that is no news.
+fn in_runs(runs: usize, of: usize) -> String {
+    if of == 1 { String::new() } else { format!(" in {runs} of {of} runs") }
 }
 
 pub(crate) fn no_floor(why: NoFloor) -> &'static str {

@@ -14,6 +14,7 @@
 mod cli;
 mod command;
 mod error;
+mod notice;
 mod progress;
 mod selection;
 mod stat;
@@ -81,5 +82,7 @@ fn exit(result: Result<error::Code, error::Error>) -> ExitCode {
 }
 
 fn print_error(error: &error::Error) {
-    anstream::eprintln!("tickmark: {}", tickmark_wire::text::printable(&error.to_string(), false));
+    let text = error.to_string();
+    let hint = error::permission_hint(&text);
+    crate::notice!("tickmark: {}{hint}", tickmark_wire::text::printable(&text, false));
 }

@@ -4,7 +4,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tickmark_drive::{Control, ProgressEvent, experiment};
-use tickmark_wire::{Event, Plan, RunId};
+use tickmark_wire::{Event, Plan, RunId, RunPlan, names};
 
 /// A handle of work that Ctrl-C and its kin end, and whose progress and warnings are shown.
 pub(crate) fn control() -> Control {
@@ -46,7 +46,7 @@ enum WorkDisplay {
 }
 
 fn show(shown: &mut Option<WorkDisplay>, event: &ProgressEvent<'_>) {
-    let warn = |text: String| anstream::eprintln!("tickmark: {text}");
+    let warn = |text: String| crate::notice!("tickmark: {text}");
     match event {
         ProgressEvent::Block { what, block, of, setting } => {
             let blocks = shown.get_or_insert_with(|| WorkDisplay::Blocks(Blocks::new(what, *of)));
@@ -58,13 +58,13 @@ fn show(shown: &mut Option<WorkDisplay>, event: &ProgressEvent<'_>) {
             let text = match progress {
                 tickmark_lab::Progress::Missing(missing) => {
                     let kernels = tickmark_render::count(*missing as u32, "kernel");
-                    anstream::eprintln!(
+                    crate::notice!(
                         "{kernels} to build, some 3 to 5 minutes each on two CPUs; they are kept for the next time"
                     );
                     return;
                 }
                 tickmark_lab::Progress::Waiting => {
-                    anstream::eprintln!("another lab is building kernels; waiting for it");
+                    crate::notice!("another lab is building kernels; waiting for it");
                     return;
                 }
                 tickmark_lab::Progress::Unpacking => "unpacking the kernel's source".to_owned(),
@@ -78,7 +78,7 @@ fn show(shown: &mut Option<WorkDisplay>, event: &ProgressEvent<'_>) {
             }
         }
         ProgressEvent::Building(program) => {
-            anstream::eprintln!(
+            crate::notice!(
                 "tickmark: building {} from the source in this program, once: about a minute",
                 program.name()
             );
@@ -113,7 +113,7 @@ pub(crate) struct Progress {
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Work that takes longer says how long before it begins, where no bar does.
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(5);
 
 /// Lines where there is no terminal for a bar.
 struct Lines(Instant);
@@ -126,7 +126,7 @@ impl Lines {
     /// A line, where the last one was a minute ago.
     fn say(&mut self, bar: &ProgressBar, line: impl FnOnce() -> String) {
         if bar.is_hidden() && self.0.elapsed() >= MINUTE {
-            anstream::eprintln!("{}", line());
+            crate::notice!("{}", line());
             self.0 = Instant::now();
         }
     }
@@ -181,10 +181,9 @@ impl Progress {
 
     /// A bar over the whole plan.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let cost = |budget: tickmark_wire::Nanos| budget.to_duration() + OVERHEAD;
-        let total = plan.runs.iter().map(|run| cost(run.budget)).sum();
+        let total = plan.runs.iter().map(run_time).sum();
         let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}");
+        let style = ProgressStyle::with_template("{prefix} [{bar:12}] {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         let rounds = plan.runs.iter().map(|run| run.round).max().unwrap_or(0);
         Self {
@@ -213,7 +212,7 @@ impl Progress {
         match event {
             Event::Started(started) => {
                 if self.bar.is_hidden() && self.done.is_zero() && self.total >= LONG && !self.announced {
-                    anstream::eprintln!("this takes about {:.0} s", self.total.as_secs_f64());
+                    crate::notice!("this takes about {:.0} s", self.total.as_secs_f64());
                     self.announced = true;
                 }
                 let share = self.done.as_secs_f64() / self.total.as_secs_f64().max(1e-9);
@@ -232,7 +231,7 @@ impl Progress {
 
     fn count(&mut self, id: RunId) {
         if let Some(run) = self.plan.runs.iter().find(|run| run.id == id) {
-            self.done += run.budget.to_duration() + OVERHEAD;
+            self.done += run_time(run);
         }
     }
 
@@ -249,7 +248,7 @@ impl Steps {
     /// Shows nothing yet.
     pub(crate) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}");
+        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         Self(bar, Lines::new())
     }
@@ -263,7 +262,7 @@ impl Steps {
 
     /// A warning beside it.
     pub(crate) fn warn(&self, what: &str) {
-        self.0.suspend(|| anstream::eprintln!("tickmark: warning: {what}"));
+        self.0.suspend(|| crate::notice!("tickmark: warning: {what}"));
     }
 
     /// Takes it away.
@@ -285,7 +284,7 @@ impl Blocks {
     /// A bar over so many blocks.
     fn new(what: &'static str, blocks: u32) -> Self {
         let bar = ProgressBar::with_draw_target(Some(u64::from(blocks)), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}");
+        let style = ProgressStyle::with_template("{prefix} [{bar:12}] {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         Self { bar, what, blocks, started: Instant::now(), lines: Lines::new() }
     }
@@ -306,6 +305,17 @@ impl Blocks {
     fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// How long a run takes: those that record for a time that they are told take that, whatever their budget is.
+fn run_time(run: &RunPlan) -> Duration {
+    let argument = |name: &str| run.arguments.get(name).and_then(|text| text.parse::<u64>().ok());
+    let told = match run.probe.as_str() {
+        names::WITNESS => argument("ms").map(Duration::from_millis),
+        names::OSNOISE => argument("seconds").map(Duration::from_secs),
+        _ => None,
+    };
+    run.budget.to_duration().max(told.unwrap_or_default()) + OVERHEAD
 }
 
 /// Remaining seconds of the plan, at the pace so far once there is one.

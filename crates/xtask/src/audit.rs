@@ -54,25 +54,25 @@ const ALL: &[Tried] = &[
     tried(
         "timers --methods nanosleep --duration 1s",
         "at most",
-        Some(("timers --methods nanoslep", "similar")),
+        Some(("timers --methods nanoslep", "did you mean")),
         Some("timers --of nosuch"),
     ),
     tried(
         "comms comms1 --runs 1 --duration 1s --sizes 64,4096",
         "take",
-        Some(("comms coms1", "similar")),
+        Some(("comms coms1", "did you mean")),
         Some("comms --of nosuch"),
     ),
     tried(
         "http --quick --duration 300ms",
         "each transaction costs",
-        Some(("http --connection keepalive", "similar")),
+        Some(("http --connection keepalive", "did you mean")),
         Some("http --of nosuch"),
     ),
     tried(
         "sql --quick --duration 300ms",
         "each transaction costs",
-        Some(("sql --load selectindex", "similar")),
+        Some(("sql --load selectindex", "did you mean")),
         Some("sql --of nosuch"),
     ),
     tried("bill --runs 1 -- sleep 0.2", "billed to it", None, Some("bill -- ./nosuch")),
@@ -80,7 +80,7 @@ const ALL: &[Tried] = &[
     tried(
         "dose --quick --slice 500ms --url http://127.0.0.1:8997/ SERVER",
         "for each transaction",
-        Some(("dose --start postgre", "similar")),
+        Some(("dose --start postgre", "did you mean")),
         Some("dose --of nosuch"),
     ),
     tried(
@@ -102,7 +102,7 @@ const ALL: &[Tried] = &[
         Some("hz -- ./nosuch"),
     ),
     tried("experiments", "asks", Some(("experiments hz-and-htp", "did you mean")), None),
-    tried("lab doctor", "ok", Some(("lab docter", "similar")), None),
+    tried("lab doctor", "ok", Some(("lab docter", "did you mean")), None),
     tried(
         "lab kernels x86_64:hz=100",
         "x86_64",
@@ -152,7 +152,12 @@ const ALL: &[Tried] = &[
         Some(("report a --frmat x", "unexpected argument")),
         Some("report nosuch -o FOLDER/b.html"),
     ),
-    tried("recordings", "created", Some(("recordings delet a", "similar")), Some("recordings delete nosuch")),
+    tried(
+        "recordings",
+        "created",
+        Some(("recordings delet a", "did you mean")),
+        Some("recordings delete nosuch"),
+    ),
     tried(
         "history syscall.null",
         "recording",
@@ -168,7 +173,7 @@ const ALL: &[Tried] = &[
     tried(
         "import FOLDER/h.json",
         "hyperfine",
-        Some(("import FOLDER/x.txt --decmal ,", "similar")),
+        Some(("import FOLDER/x.txt --decmal ,", "did you mean")),
         Some("import nosuch.json"),
     ),
     tried(
@@ -180,7 +185,7 @@ const ALL: &[Tried] = &[
     tried(
         "fleet run FOLDER/survey --nodes a --launcher {command} clock.monotonic.read --budget 1s",
         "1 machine",
-        Some(("fleet ru", "similar")),
+        Some(("fleet ru", "did you mean")),
         Some("fleet run --resume FOLDER/nosuch"),
     ),
     tried("fleet report FOLDER/survey", "survey", None, Some("fleet report FOLDER/nosuch")),

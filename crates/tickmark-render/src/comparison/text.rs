@@ -4,10 +4,12 @@ use super::kinds::{Kind, answer, by_kind, largest, next};
 use super::strip;
 use super::words::{self, Printed};
 use crate::grid::{hanging, lines, width, wrapped};
+use crate::number::percent;
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tickmark_analysis::comparison::{Against, Line, Model};
+use tickmark_analysis::comparison::{Against, Line, Marked, Model};
+use tickmark_analysis::report::Mark;
 
 /// Facts that are listed.
 const LISTED: usize = 12;
@@ -48,8 +50,17 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     for line in words::parties(model, against) {
         let _ = writeln!(out, "{}", hanging(&line));
     }
+    let contended = usual_contention(against);
+    if let Some(line) = &contended {
+        let _ = writeln!(out, "{}", hanging(line));
+    }
     for (kind, of_kind) in by_kind(against) {
-        table(out, model, against, kind, &of_kind);
+        let without = |line: &&Line| {
+            let mut line = (*line).clone();
+            line.marks.retain(|one| contended.is_none() || !matches!(one.mark, Mark::Contended { .. }));
+            line
+        };
+        table(out, model, against, kind, &of_kind.iter().map(without).collect::<Vec<_>>());
     }
     out.push('\n');
     let mut rest = words::environment(model, against, LISTED);
@@ -62,8 +73,30 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     }
 }
 
+/// What other tasks had of the CPU, where half of the figures were measured beside them: said once, and not with each.
+fn usual_contention(against: &Against) -> Option<String> {
+    let shares = |side: usize| -> Vec<f64> {
+        let marks = against.lines.iter().flat_map(|line| &line.marks).filter(|one| one.sides[side]);
+        let share = |one: &Marked| match one.mark {
+            Mark::Contended { share, .. } => Some(share),
+            _ => None,
+        };
+        marks.filter_map(share).collect()
+    };
+    let sides = [("baseline", shares(0)), ("candidate", shares(1))];
+    if !sides.iter().any(|(_, shares)| shares.len() > 1 && shares.len() * 2 > against.lines.len()) {
+        return None;
+    }
+    let said = sides.iter().filter_map(|(side, shares)| {
+        let most = shares.iter().copied().reduce(f64::max)?;
+        let (count, all) = (shares.len(), against.lines.len());
+        Some(format!("{} beside {count} of {all} figures of the {side}", percent(most)))
+    });
+    Some(format!("contended: other tasks had up to {}", said.collect::<Vec<_>>().join(", ")))
+}
+
 /// The figures of a kind; the verdict that most of them have stands above.
-fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind: &[&Line]) {
+fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind: &[Line]) {
     let printed: Vec<Printed> =
         of_kind.iter().map(|line| words::printed(line, &against.basis, model.margin)).collect();
     let mut counts = BTreeMap::<&str, usize>::new();

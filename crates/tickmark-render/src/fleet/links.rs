@@ -1,7 +1,7 @@
 //! Links between machines.
 
 use super::MOST;
-use crate::grid::{table, wrapped};
+use crate::grid::{fitting_table, wrapped};
 use crate::number::{percent, time, value};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -175,7 +175,8 @@ pub(super) fn text(out: &mut String, links: &Links) {
     let rule = rule(links).unwrap_or_default();
     wrapped(&rule, 2).iter().filter(|_| !rule.is_empty()).for_each(|line| *out += &format!("{line}\n"));
     let rows = links.spread.iter().map(cells);
-    table(out, std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(rows), 1..7);
+    let rows: Vec<Vec<String>> = std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(rows).collect();
+    fitting_table(out, &rows, &[1, 2, 3, 4, 5, 6], &[3, 5, 2, 6, 1]);
 }
 
 /// The section of a page.

@@ -1,6 +1,7 @@
 //! Many machines, as a page that stands alone.
 
-use super::{against, group, rule, short};
+use super::{against, group, rule};
+use crate::grid::shortened;
 use crate::number::value;
 use crate::page::frame::{self, Section};
 use crate::plot::{Axis, Dots, Drawing, Row};
@@ -57,7 +58,7 @@ fn outlier_section(bad: &OutlierNode, nodes: usize) -> Markup {
             @for found in bad.found.iter().filter(|found| found.nodes * 2 <= nodes || nodes < 5) {
                 li { "found: " (crate::doctor::title(&found.check)) " (on " (found.nodes) " of " (nodes) "): " (crate::doctor::advice(&found.check)) }
             }
-            @for unlike in &bad.unlike { li { "unlike most: " (unlike.fact) " is " (short(&unlike.value)) ", there " (short(&unlike.usual)) } }
+            @for unlike in &bad.unlike { li { "unlike most: " (unlike.fact) " is " (shortened(&unlike.value, 60)) ", there " (shortened(&unlike.usual, 60)) } }
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::axis::{Axis, Range};
 use super::svg::{Svg, WIDTH};
-use super::{NAME, left_of, short, style};
+use super::{NAME, left_of, style};
+use crate::grid::shortened;
 use std::fmt::Write;
 
 /// One thing.
@@ -52,7 +53,7 @@ impl Dots {
         svg.words(x(0.5), bottom + 34.0, "middle", &self.axis.title);
         for (number, row) in self.rows.iter().enumerate() {
             let y = TOP + EACH * number as f64 + 4.0;
-            svg.words(left - 10.0, y + 4.0, "end", &short(&row.name, NAME));
+            svg.words(left - 10.0, y + 4.0, "end", &shortened(&row.name, NAME));
             svg.line((left, y), (WIDTH - RIGHT, y), 0.08);
             for (number, values) in row.values.iter().enumerate() {
                 let (colour, lower) = (style(number).colour, [-2.0, 3.0][number % 2]);
@@ -89,7 +90,7 @@ impl Dots {
                 }
             }
             let cells: String = cells.into_iter().collect();
-            let _ = writeln!(out, "{:>SHORT$} |{}", short(&row.name, SHORT), cells.trim_end());
+            let _ = writeln!(out, "{:>SHORT$} |{}", shortened(&row.name, SHORT), cells.trim_end());
         }
         let marks = range.marks();
         let ends = [marks.first(), marks.last()].map(|mark| mark.map_or("", |(_, label)| label.as_str()));

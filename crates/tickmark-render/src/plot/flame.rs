@@ -1,8 +1,9 @@
 //! A call tree as a flame graph (after Brendan Gregg, <https://www.brendangregg.com/flamegraphs.html>): who calls stands below, and what is
 //! called above it, each as wide as its share; its numbers stand beside it when it is pointed at.
 
+use super::CHARACTER;
 use super::svg::{Svg, WIDTH};
-use super::{CHARACTER, short};
+use crate::grid::shortened;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -125,7 +126,12 @@ impl Flame {
                 };
                 svg.rect((x, y), ((width - 0.5).max(LEAST), EACH - 1.0), colour, opacity, &words);
                 if width > SHORTEST * CHARACTER {
-                    svg.words(x + 3.0, y + 12.0, "start", &short(name, ((width - 4.0) / CHARACTER) as usize));
+                    svg.words(
+                        x + 3.0,
+                        y + 12.0,
+                        "start",
+                        &shortened(name, ((width - 4.0) / CHARACTER) as usize),
+                    );
                 }
                 self.row(svg, frame, (x, y - EACH), scale, whole);
             }
@@ -140,7 +146,7 @@ fn lines(out: &mut String, below: &Frame, depth: usize, whole: f64, width: usize
     above.sort_by(|a, b| b.1.sum.total_cmp(&a.1.sum));
     for (name, frame) in above.into_iter().filter(|(_, frame)| frame.sum >= whole * LINE) {
         let indent = (2 * depth).min(width / 2);
-        let name = short(name, width.saturating_sub(indent + 8).max(8));
+        let name = shortened(name, width.saturating_sub(indent + 8).max(8));
         let _ = writeln!(out, "{:5.1} % {:indent$}{name}", frame.sum / whole * 100.0, "");
         lines(out, frame, depth + 1, whole, width);
     }

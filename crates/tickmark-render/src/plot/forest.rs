@@ -2,7 +2,8 @@
 
 use super::axis::{Axis, Range};
 use super::svg::{Svg, WIDTH};
-use super::{NAME, left_of, short, style};
+use super::{NAME, left_of, style};
+use crate::grid::shortened;
 use std::fmt::Write;
 
 /// One of them.
@@ -77,8 +78,8 @@ impl Forest {
         for (number, bar) in self.bars.iter().enumerate() {
             let y = TOP + EACH * number as f64 + 4.0;
             let style = style(usize::from(bar.stands_out));
-            svg.words(left - 10.0, y + 4.0, "end", &short(&bar.name, NAME));
-            svg.words(WIDTH - RIGHT + 8.0, y + 4.0, "start", &short(&bar.words, 20));
+            svg.words(left - 10.0, y + 4.0, "end", &shortened(&bar.name, NAME));
+            svg.words(WIDTH - RIGHT + 8.0, y + 4.0, "start", &shortened(&bar.words, 20));
             if let Some((Some(low), Some(high))) = bar.ends.map(|(low, high)| (range.at(low), range.at(high)))
             {
                 svg.stroke(&[(x(low), y), (x(high), y)], &style, 2.0);
@@ -126,7 +127,12 @@ impl Forest {
                 cells[at] = if bar.stands_out { '#' } else { 'o' };
             }
             let cells: String = cells.into_iter().collect();
-            let _ = writeln!(out, "{:>SHORT$} {cells} {}", short(&bar.name, SHORT), short(&bar.words, 22));
+            let _ = writeln!(
+                out,
+                "{:>SHORT$} {cells} {}",
+                shortened(&bar.name, SHORT),
+                shortened(&bar.words, 22)
+            );
         }
         let marks = range.marks();
         let ends = [marks.first(), marks.last()].map(|mark| mark.map_or("", |(_, label)| label.as_str()));

@@ -1,7 +1,8 @@
 //! How much of something there was, by row and time: darker is more.
 
 use super::svg::{Svg, WIDTH};
-use super::{NAME, left_of, short};
+use super::{NAME, left_of};
+use crate::grid::shortened;
 use std::fmt::Write;
 
 /// Cells in rows.
@@ -43,7 +44,7 @@ impl Heat {
         let mut shades: [Vec<(f64, f64)>; DEGREES] = std::array::from_fn(|_| Vec::new());
         for (number, (name, cells)) in self.rows.iter().enumerate() {
             let y = TOP + EACH * number as f64;
-            svg.words(left - 6.0, y + 13.0, "end", &short(name, NAME));
+            svg.words(left - 6.0, y + 13.0, "end", &shortened(name, NAME));
             svg.rect((left, y), (width * columns as f64, EACH - 2.0), "currentColor", 0.04, "");
             for (column, cell) in cells.iter().enumerate().filter(|(_, cell)| **cell > 0.0) {
                 let degree = (cell.clamp(0.0, 1.0) * DEGREES as f64).ceil() as usize - 1;
@@ -92,7 +93,7 @@ impl Heat {
             let _ = writeln!(
                 out,
                 "{:>names$} |{}|",
-                short(name, NAMES),
+                shortened(name, NAMES),
                 (0..shown).map(cell).collect::<String>()
             );
         }

@@ -38,14 +38,6 @@ fn style(number: usize) -> Style {
     }
 }
 
-/// A name of at most so many characters.
-fn short(name: &str, most: usize) -> String {
-    if name.chars().count() <= most {
-        return name.to_owned();
-    }
-    name.chars().take(most - 3).collect::<String>() + "..."
-}
-
 /// The margin at the left of a drawing that has the longest of the names; up to half of it.
 fn left_of<'n>(names: impl Iterator<Item = &'n str>) -> f64 {
     let longest = names.map(|name| name.chars().count()).max().unwrap_or(0).min(NAME);

@@ -5,7 +5,7 @@ use crate::number;
 use tickmark_analysis::report::{Header, Model, Note, Row};
 
 /// So many rows are an answer by themselves.
-const SHORT: usize = 30;
+const SHORT: usize = 2;
 
 /// Rows that stand for their groups where there are many.
 const HEADLINES: &[&str] = &[
@@ -162,8 +162,9 @@ fn trust(model: &Model) -> Option<String> {
     parts.push(match contended.iter().copied().reduce(f64::max) {
         Some(most) => {
             format!(
-                "{} contended: other tasks had up to {} of the CPU",
+                "{} of {} figures contended: other tasks had up to {} of the CPU",
                 contended.len(),
+                measured.len(),
                 number::percent(most)
             )
         }

@@ -290,13 +290,13 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
         (
             usual.contended,
             format!(
-                "contended: other tasks had up to so much of the CPU in some of its runs; {contended} of {shown} rows are"
+                "contended ({contended} of {shown} rows): other tasks had up to so much of the CPU in some of its runs"
             ),
         ),
         (
             usual.median,
             format!(
-                "median: it stands instead of the floor, as batches are too few; in {median} of {shown} rows"
+                "median ({median} of {shown} rows): it stands instead of the floor, as batches are too few"
             ),
         ),
         (
@@ -309,23 +309,16 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
     for (_, text) in said.iter().filter(|(is_usual, _)| *is_usual) {
         let _ = writeln!(out, "\n{}", wrapped(text, 0).join("\n"));
     }
-    match &model.header.imported {
-        _ if model.groups.is_empty() => {}
-        Some(tool) => {
-            let _ = writeln!(
-                out,
-                "\nfloor: the median of what {tool} printed for each run, as it defines it;\n\
-                 what disturbed it is unknown; CV: standard deviation between runs, over the\n\
-                 floor"
-            );
-        }
-        None => out.push_str(
-            "\nfloor: 10th percentile of short batches, without ticks (or what the note says:\n\
-             median latency, smallest step); mean: over all runs, of all batches but those\n\
-             that a note says are excluded; CV: standard deviation between runs, over the\n\
-             floor; disturbed: share of the batches\n",
-        ),
+    if model.groups.is_empty() {
+        return;
     }
+    let legend = match &model.header.imported {
+        Some(tool) => format!(
+            "floor: the median of what {tool} printed for each run, as it defines it; what disturbed it is unknown; CV: standard deviation between runs, over the floor"
+        ),
+        None => "floor: 10th percentile of short batches, without ticks (or what the note says: median latency, smallest step); mean: over all runs, of all batches but those that a note says are excluded; CV: standard deviation between runs, over the floor; disturbed: share of the batches".to_owned(),
+    };
+    let _ = writeln!(out, "\n{}", wrapped(&legend, 0).join("\n"));
 }
 
 /// True if two rows have no figure for the same reason.

@@ -149,10 +149,9 @@ Examples:
   tickmark stat --compat=freebsd a b          with the figures of FreeBSD's of today";
 
 pub(super) const IMPORT_EXAMPLES: &str = "\
-Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording;
-a summary page gives one recording for each host and kernel. Averages and percentages are not imported:
-they are computed from the rows. Files of sysbench, wrk, iperf3 (-J), netperf, sockperf, cyclictest (text, histogram, JSON; text is read as us) and perf
-bench are runs of one recording where they measured the same; each command of hyperfine's JSON, each block of super-smack's lines and each file
+Raw files (results/<os>/<host>.0, .1 ...) of one host and kernel become the runs of one recording; a summary page gives one recording for each host and kernel. Averages and percentages are not imported: \
+they are computed from the rows. Files of sysbench, wrk, iperf3 (-J), netperf, sockperf, cyclictest (text, histogram, JSON; text is read as us) and perf \
+bench are runs of one recording where they measured the same; each command of hyperfine's JSON, each block of super-smack's lines and each file \
 of number columns is a recording. Lines of tickmark_timer_test in the kernel's log (dmesg) are runs, one for each row of timers. Exit code 4 says that something was left out, which is named.
 
 Examples:

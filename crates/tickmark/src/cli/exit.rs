@@ -1,33 +1,64 @@
 //! How a command line that is not one ends.
 
 use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
+use tickmark_store::did_you_mean;
 
 /// Prints what clap has to say (one line for an error, all of it for help) and gives the exit code.
 pub(crate) fn exit(error: &clap::Error) -> ExitCode {
-    use clap::error::ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingSubcommand};
-    if error.kind() == MissingSubcommand {
+    if error.kind() == ErrorKind::MissingSubcommand {
         // A variable of the environment counts as an argument, and what is missing is the same.
-        let mut command = super::grouped(super::Cli::command());
-        for word in meant().split(' ').skip(1) {
-            command = command.find_subcommand(word).cloned().unwrap_or(command);
-        }
-        anstream::eprint!("{}", command.render_help().ansi());
+        anstream::eprint!("{}", command(&meant()).render_help().ansi());
         return ExitCode::from(2);
     }
-    if error.use_stderr() && error.kind() != DisplayHelpOnMissingArgumentOrSubcommand {
+    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let text = error.render().to_string();
-        // The message with what it lists, as one line; then clap's tip.
+        // The message with what it lists, as one line; then the name that is most like it.
         let message = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
         let line = message.collect::<Vec<_>>().join(" ");
-        let tip =
-            text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(|tip| format!("; {tip}"));
         let line = line.strip_prefix("error: ").unwrap_or(&line);
-        anstream::eprintln!("tickmark: {line}{}; see {} --help", tip.unwrap_or_default(), meant());
+        let meant = meant();
+        crate::notice!("tickmark: {line}{}; see {meant} --help", near(error, &meant));
         return ExitCode::from(2);
     }
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// The command that is named so.
+fn command(name: &str) -> clap::Command {
+    let mut command = super::grouped(super::Cli::command());
+    for word in name.split(' ').skip(1) {
+        command = command.find_subcommand(word).cloned().unwrap_or(command);
+    }
+    command
+}
+
+/// The name that is most like one that is none.
+fn near(error: &clap::Error, meant: &str) -> String {
+    let text = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let command = command(meant);
+    let own = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let names = command.get_subcommands().map(clap::Command::get_name);
+            return did_you_mean(&text(ContextKind::InvalidSubcommand), names);
+        }
+        ErrorKind::UnknownArgument => {
+            let names = command.get_opts().filter_map(clap::Arg::get_long);
+            let options: Vec<String> = names.map(|name| format!("--{name}")).collect();
+            return did_you_mean(&text(ContextKind::InvalidArg), options.iter().map(String::as_str));
+        }
+        _ => text(ContextKind::InvalidValue),
+    };
+    let values = match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) => values.as_slice(),
+        _ => &[],
+    };
+    did_you_mean(&own, values.iter().map(String::as_str))
 }
 
 /// `tickmark COMMAND`, as far as the command line names one.

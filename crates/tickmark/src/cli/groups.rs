@@ -92,7 +92,7 @@ pub(super) fn grouped_at(command: clap::Command, width: usize) -> clap::Command 
             let about = about.map(ToString::to_string).unwrap_or_default();
             let first = format!("  {name:width$}", width = INDENT - 2);
             let rest = " ".repeat(INDENT);
-            let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&rest);
+            let options = tickmark_render::folding(width).initial_indent(&first).subsequent_indent(&rest);
             let _ = writeln!(text, "{}", textwrap::fill(&about, options));
         }
         text.push('\n');
@@ -130,8 +130,7 @@ fn fitted_usage(mut command: clap::Command, width: usize) -> clap::Command {
         return command;
     };
     let indent = " ".repeat(USAGE.len());
-    let options = textwrap::Options::new(width).initial_indent(&indent).subsequent_indent(&indent);
-    let options = options.break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let options = tickmark_render::folding(width).initial_indent(&indent).subsequent_indent(&indent);
     let folded = textwrap::fill(line, options);
     command.override_usage(folded.trim_start().to_owned())
 }
@@ -159,7 +158,11 @@ fn fitted(text: &str, width: usize) -> String {
             continue;
         }
         if !paragraph.is_empty() {
-            let _ = writeln!(out, "{}", textwrap::fill(&std::mem::take(&mut paragraph), width));
+            let _ = writeln!(
+                out,
+                "{}",
+                textwrap::fill(&std::mem::take(&mut paragraph), tickmark_render::folding(width))
+            );
         }
         match example(line) {
             Some((command, "")) => {
@@ -171,7 +174,8 @@ fn fitted(text: &str, width: usize) -> String {
                 let _ = writeln!(out, "  {command:behind$}# {about}", behind = beside - 2);
             }
             Some((command, about)) => {
-                let options = textwrap::Options::new(width).initial_indent("  # ").subsequent_indent("  # ");
+                let options =
+                    tickmark_render::folding(width).initial_indent("  # ").subsequent_indent("  # ");
                 let _ = writeln!(out, "{}\n{}", textwrap::fill(about, options), copyable(command, width));
             }
             None => {
@@ -184,15 +188,13 @@ fn fitted(text: &str, width: usize) -> String {
 
 /// A command, continued on more lines as a shell reads them where it is longer than the terminal is wide.
 fn copyable(command: &str, width: usize) -> String {
-    let lines =
-        textwrap::Options::new(width - 2).initial_indent("  ").subsequent_indent("    ").break_words(false);
+    let lines = tickmark_render::folding(width - 2).initial_indent("  ").subsequent_indent("    ");
     let lines = lines.word_separator(textwrap::WordSeparator::AsciiSpace);
     // What stands in quotes stays on one line: every other part does.
     let parts = command.split('\'').enumerate();
     let parts =
         parts.map(|(at, part)| if at % 2 == 0 { part.to_owned() } else { part.replace(' ', "\u{a0}") });
     let whole = parts.collect::<Vec<_>>().join("'");
-    let lines = lines.word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(&whole, lines).join(" \\\n").replace('\u{a0}', " ")
 }
 

@@ -150,10 +150,7 @@ fn print_json(value: &impl serde::Serialize) -> Result<(), Error> {
 /// The store at a folder, or the user's own.
 fn open(root: Option<std::path::PathBuf>) -> Result<Store, Error> {
     let warn = |error: &tickmark_store::Error| {
-        anstream::eprintln!(
-            "tickmark: warning: {}",
-            tickmark_wire::text::printable(&error.to_string(), false)
-        );
+        crate::notice!("tickmark: warning: {}", tickmark_wire::text::printable(&error.to_string(), false));
     };
     Ok(Store::at(root, warn)?)
 }

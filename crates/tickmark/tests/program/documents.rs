@@ -1,6 +1,6 @@
 //! Commands of the documents, run as they stand there.
 
-use crate::bench::{Bench, err, out, program};
+use crate::bench::{Bench, err, machine, out, program};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -89,5 +89,168 @@ fn pages_for_users_do_what_they_say() {
             let done = shell(&bench, folder.path(), script);
             assert!(done.status.success() && !out(&done).is_empty(), "{script}\n{}", err(&done));
         }
+    }
+}
+
+/// What a block has, and what stands in its place here: settings that every machine has, a library that is there, shorter times.
+const HERE: &[(&str, &str)] = &[
+    ("clocksource=tsc,hpet", "slack=50us,1ns"),
+    ("clocksource=tsc,kvm-clock", "slack=50us,1ns"),
+    ("libjemalloc.so.2", "libm.so.6"),
+    ("/mnt/", ""),
+    ("--pid 1234", "--pid $server"),
+    ("--duration 1h", "--duration 300ms"),
+    ("--duration 60s", "--duration 300ms"),
+    ("--duration 10s", "--duration 300ms"),
+    ("--blocks 20", "--blocks 2"),
+    ("memory --width 1%", "memory.latency.random --blocks 2"),
+    ("switch process", "switch.2p.0k"),
+    ("clock syscall", "syscall.null"),
+    ("--width 0.3%", "--runs 3"),
+    ("--cpu 3", "--cpu 0"),
+    ("--cpu 1", "--cpu 0"),
+    ("--cpu B:1", "--cpu B:0"),
+    ("sudo ", ""),
+];
+
+/// What makes a command short, where it does not say it itself.
+const SHORTER: &[(&str, &[&str])] = &[
+    ("versus", &["--runs 3"]),
+    ("experiment", &["--blocks 2", "--no-pilot"]),
+    ("timers", &["--methods nanosleep", "--duration 300ms"]),
+    ("tick", &["--duration 300ms"]),
+    ("http", &["--runs 1", "--duration 200ms"]),
+    ("dose", &["--quick", "--slice 200ms", "--doses 2us"]),
+    ("doctor", &["--only timer-slack"]),
+];
+
+/// What needs guests, other hosts or the kernel's tracer, and the test that runs it.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("tickmark lab doctor", "what_is_missing_is_named_with_its_package"),
+    ("--speed host", "at_the_hosts_speed_a_guest_measures_too_and_its_figures_are_not_called_exact"),
+    ("tickmark lab boot", "two_kernels_are_compared_by_the_instructions_of_each_path"),
+    ("tickmark lab run", "the_document_again_exact_to_the_instruction"),
+    ("tickmark lab explain", "a_system_call_is_told_by_function"),
+    ("experiment kernel=", "kernels_are_a_knob_of_experiment"),
+    ("experiment clock-tick-100-vs-1000", "the_document_on_the_tick_is_answered_by_one_command"),
+    ("experiment processor-load", "a_file_of_messages_is_launched_and_shows_the_documents_tables"),
+    ("tickmark hz", "each_load_has_the_hz_that_suits_it"),
+    (
+        "tickmark fleet run survey --nodes",
+        "a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried",
+    ),
+    ("tickmark fleet", "every_command_of_the_tutorial_runs"),
+    ("--peer node7", "two_hosts_measure_together_over_ssh_and_where_one_listens"),
+    ("500us trace", "the_first_long_gap_ends_the_loop_and_runs_a_command"),
+];
+
+/// The commands of a page's blocks that have no language, without what is explained behind each.
+fn lines(page: &str) -> Vec<String> {
+    let plain = blocks(page).into_iter().filter(|(language, _)| language.is_empty());
+    let all = plain.flat_map(|(_, text)| text.lines());
+    let own = all.filter(|line| line.starts_with("tickmark ") || line.starts_with("sudo tickmark "));
+    own.map(|line| line.split(" # ").next().unwrap_or(line).trim().to_owned()).collect()
+}
+
+/// The command as it runs here.
+fn here(line: &str) -> String {
+    let line = HERE.iter().fold(line.to_owned(), |line, (stands, here)| line.replace(stands, here));
+    let (command, rest) =
+        line["tickmark ".len()..].split_once(' ').unwrap_or((&line["tickmark ".len()..], ""));
+    let shorter = SHORTER.iter().filter(|(own, _)| *own == command).flat_map(|(_, options)| *options);
+    let lacks = |option: &&&str| option.split(' ').next().is_some_and(|name| !rest.contains(name));
+    let options: Vec<&str> = shorter.filter(lacks).copied().collect();
+    format!("tickmark {command} {} {rest}", options.join(" "))
+}
+
+/// Programs, results, recordings and a repository of the names that the pages have, in the folder where it runs.
+const STAGE: &str = r#"
+cat > prog.c <<'C'
+#include <stdio.h>
+#include <string.h>
+int main(int n, char **a) {
+    volatile unsigned x = 0;
+    for (unsigned i = 0; i < 1000000; i++) x += i;
+    puts(n > 1 && !strcmp(a[1], "--json") ? "{\"latency\": {\"p99\": 1.25}}" : "rate: 100");
+}
+C
+gcc -O1 -o old prog.c
+for name in new bench load client server-bench server_test; do cp old $name; done
+printf '#!/bin/sh\necho 1.5\n' > bench.sh
+printf '#!/bin/sh\nexec python3 -m http.server 8080 --bind 127.0.0.1 2> /dev/null\n' > server
+chmod +x bench.sh server
+mkdir -p main results ext4 xfs src
+head -c 100000 /dev/urandom > data
+cp data ext4 && cp data xfs
+printf '{"results": [{"command": "x", "times": [1.0, 1.1, 1.2, 1.05]}]}' > results.json
+for copy in new.json results/1.json results/2.json main/1.json main/2.json; do cp results.json $copy; done
+printf 'size,latency\n1,2.0\n2,3.0\n' > table.csv
+printf 'T: 0 ( 100) P:80 I:1000 C: 100 Min: 1 Act: 2 Avg: 2 Max: 9\n' > cyclictest.txt
+printf '[package]\nname = "prog"\nversion = "0.1.0"\nedition = "2021"\n' > Cargo.toml
+echo 'fn main() { println!("rate: 100"); }' > src/main.rs
+git init -q -b main . && git config user.email a@example.org && git config user.name a
+git add Cargo.toml src && git commit -qm one && git checkout -qb work && git commit -q --allow-empty -m two
+for name in before1 before2 before3 after1 after2 after3 old new; do
+    tickmark run syscall.null --once --name $name > /dev/null
+done
+ip link set lo up
+./server & server=$!
+"#;
+
+/// Every command of the blocks of the README and of the pages for each kind of user does its work, with shorter times; what cannot be run
+/// in a minute on one machine has a test of its own.
+#[test]
+#[ignore = "second tier: root, a minute"]
+fn every_command_of_the_readme_and_of_the_pages_runs() {
+    let _machine = machine();
+    let pages = [
+        include_str!("../../../../README.md"),
+        include_str!("../../../../docs/howto/commands.md"),
+        include_str!("../../../../docs/howto/hpc.md"),
+        include_str!("../../../../docs/howto/kernel.md"),
+        include_str!("../../../../docs/howto/library.md"),
+        include_str!("../../../../docs/howto/realtime.md"),
+        include_str!("../../../../docs/howto/server.md"),
+    ];
+    let mut all: Vec<String> = pages.iter().flat_map(|page| lines(page)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/**/*.rs");
+    let tests = glob::glob(tests.to_str().unwrap())
+        .unwrap()
+        .map(|path| std::fs::read_to_string(path.unwrap()).unwrap());
+    let tests: String = tests.collect();
+    let other = |line: &String| ELSEWHERE.iter().find(|(part, _)| line.contains(part));
+    for (line, (_, test)) in all.iter().filter_map(|line| Some((line, other(line)?))) {
+        assert!(tests.contains(&format!("fn {test}()")), "{line}: there is no test {test}");
+    }
+    let run: Vec<String> = all.iter().filter(|line| other(line).is_none()).map(|line| here(line)).collect();
+    assert!(run.len() > 40, "{run:#?}");
+    let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+    let mut script = format!("set -e{STAGE}set +e\n");
+    for (number, line) in run.iter().enumerate() {
+        // The server that a command starts takes the place of the one that stands.
+        let (stop, start) = if line.contains("-- ./server") && line.contains("dose") {
+            ("kill $server; wait $server 2> /dev/null\n", "./server & server=$!; sleep 0.5\n")
+        } else {
+            ("", "")
+        };
+        script += &format!("{stop}{line} > out.{number} 2> err.{number}; echo $? > code.{number}\n{start}");
+    }
+    script += "kill $server\n";
+    let inside = ["unshare", "--net", "bash", "-c"];
+    let path = Path::new(program()).parent().unwrap().display().to_string();
+    let path = format!("{path}:{}", std::env::var("PATH").unwrap());
+    let mut command = Command::new(inside[0]);
+    command.args(&inside[1..]).arg(&script).current_dir(folder.path()).env("PATH", path);
+    let done = command.env("TICKMARK_STORE", bench.store()).output().unwrap();
+    assert!(done.status.success(), "{}", err(&done));
+    let read = |name: String| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    for (number, line) in run.iter().enumerate() {
+        let code = read(format!("code.{number}"));
+        // Differences, and what cannot be judged or had at once, are answers.
+        let (text, said) = (read(format!("out.{number}")), read(format!("err.{number}")));
+        assert!(["0", "3", "4", "5"].contains(&code.trim()), "{line}: {code}{said}");
+        assert!(!text.is_empty() || !said.is_empty() || line.contains(" > "), "{line} says nothing");
     }
 }

@@ -1,6 +1,6 @@
 //! Foreign inputs and outputs: outputs that are no files, stores with foreign content, files that never end, silent peers.
 
-use crate::bench::{Bench, err, out, program};
+use crate::bench::{Bench, err, out, program, words};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -225,4 +225,32 @@ fn who_says_nothing_keeps_nobody_from_being_served() {
     serving.wait().unwrap();
     assert!(matches!(code, Some(0 | 4)), "{}", err(&done));
     drop(silent);
+}
+
+/// What is said beside the output is folded as the output is, and a name that is none brings the nearest.
+#[test]
+fn errors_fit_a_narrow_terminal_and_name_what_was_meant() {
+    let bench = Bench::new();
+    let said = |arguments: &[&str], columns: &str| {
+        let done = bench.command(arguments).env("COLUMNS", columns).output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", err(&done));
+        err(&done)
+    };
+    let wrong: [(&[&str], &str); 6] = [
+        (&["rnu"], "did you mean run?"),
+        (&["lab", "docter"], "did you mean doctor?"),
+        (&["run", "--bugdet", "1s"], "did you mean --budget?"),
+        (&["doctor", "--only", "slowclock"], "did you mean slow-clock?"),
+        (&["http", "--connection", "keepalive"], "did you mean keep-alive?"),
+        (&["experiment", "slak=50us,1ns", "syscall.null"], "did you mean slack?"),
+    ];
+    for (arguments, meant) in wrong {
+        let whole = said(arguments, "300");
+        assert!(whole.contains(meant), "{arguments:?}: {whole}");
+        let narrow = said(arguments, "60");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+        assert_eq!(words(&narrow), words(&whole), "folded between words");
+    }
+    let absent = bench.run(&["experiment", "sysctl:kernel.pid_mxa=1,2", "syscall.null", "--no-pilot"]);
+    assert!(err(&absent).contains("did you mean pid_max?"), "{}", err(&absent));
 }

@@ -65,9 +65,7 @@ pub(in crate::command) fn run(store: &Store, export: &Export) -> Result<Code, Er
             crate::command::print_json(&page)?;
             if left_out > 0 {
                 let values = tickmark_render::count(left_out as u32, "value");
-                anstream::eprintln!(
-                    "tickmark: warning: {values} that are no times left out: the format has none"
-                );
+                crate::notice!("tickmark: warning: {values} that are no times left out: the format has none");
             }
             return Ok(Code::Done);
         }

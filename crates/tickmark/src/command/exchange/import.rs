@@ -50,7 +50,7 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
         }
     }
     for warning in &warnings {
-        anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
+        crate::notice!("tickmark: warning: {}", printable(warning, false));
     }
     if import.output.format == Format::Json {
         let row = |(id, name, host): &(Id, &String, &Imported)| {
@@ -81,7 +81,7 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
 fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Result<Code, Error> {
     let kept = import_events::keep(store, file, events, import.name.as_deref())?;
     for warning in &kept.warnings {
-        anstream::eprintln!("tickmark: warning: {}", printable(warning, false));
+        crate::notice!("tickmark: warning: {}", printable(warning, false));
     }
     let import_events::ImportedStream { id, name, runs, metrics, warnings } = &kept;
     if import.output.format == Format::Json {

@@ -60,11 +60,11 @@ pub(in crate::command) fn dispatch(shared: &Shared, mut cli: Cli) -> Result<Code
 fn report_sync(done: &Result<tickmark_shared::Synced, tickmark_shared::Error>) -> bool {
     if let Err(error) = done {
         let said = tickmark_wire::text::printable(&error.to_string(), false).into_owned();
-        anstream::eprintln!("tickmark: {said}; what is new is kept here, and sent with the next command");
+        crate::notice!("tickmark: {said}; what is new is kept here, and sent with the next command");
     }
     let conflicts = done.as_ref().map_or(0, |done| done.conflicts);
     if conflicts > 0 {
-        anstream::eprintln!(
+        crate::notice!(
             "tickmark: {conflicts} recordings went on here and on the server in two ways (resumed on two machines?): both stay as they are"
         );
     }

@@ -138,12 +138,12 @@ pub(in crate::command) fn code(model: &Model, fail_on: Option<FailOn>) -> Code {
     let gone = model.against.iter().find_map(|against| against.lost.as_ref());
     let Some((against, first)) = open.first() else {
         let Some(metric) = gone else { return Code::Done };
-        anstream::eprintln!(
+        crate::notice!(
             "tickmark: warning: {metric} cannot be judged for --fail-on: one side has no figure of it"
         );
         return Code::Unjudged;
     };
-    anstream::eprintln!(
+    crate::notice!(
         "tickmark: warning: {} of {} figures cannot be judged for --fail-on, such as {} {}: {}",
         open.len(),
         lines().count(),

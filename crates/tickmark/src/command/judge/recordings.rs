@@ -9,7 +9,7 @@ use tickmark_store::{Entry, Id, Store};
 pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Code, Error> {
     if options.rebuild {
         let count = store.rebuild()?;
-        anstream::eprintln!("the index was made again from {count} recordings");
+        crate::notice!("the index was made again from {count} recordings");
     }
     if let Some(change) = &options.change {
         return self::change(store, change);

@@ -29,7 +29,7 @@ pub(in crate::command) fn run(store: &Store, options: &ReportOptions) -> Result<
     let model = side_by_side(store, &recordings, options.margin)?;
     let explained = ExplainedSettings::from_store(store, &recordings)?;
     let damaged = explained.iter().flat_map(|of| &of.failed);
-    damaged.for_each(|why| anstream::eprintln!("tickmark: {why}"));
+    damaged.for_each(|why| crate::notice!("tickmark: {why}"));
     let answers = answers_of(&recordings, model.as_ref(), &explained)?;
     let pages: Vec<Page> = recordings.iter().map(page::build_page).collect();
     // How things are timed is known of what this program has.
@@ -116,7 +116,7 @@ fn plots(folder: &Path, report: &Report<'_>) -> Result<(), Error> {
             std::fs::write(&path, svg).map_err(|error| unwritable(&path, &error))?;
         }
     }
-    anstream::eprintln!("{} in {}", tickmark_render::count(count, "plot"), folder.display());
+    crate::notice!("{} in {}", tickmark_render::count(count, "plot"), folder.display());
     Ok(())
 }
 
@@ -144,7 +144,7 @@ impl<'a> OutputFile<'a> {
         let Self { option, path, opened: (destination, mut file) } = self;
         let written = file.write_all(text.as_bytes()).and_then(|()| destination.finish(&file));
         written.map_err(|error| Error::Refused(format!("{option}: {}: {error}", path.display())))?;
-        anstream::eprintln!("{}: {} kB", path.display(), text.len().div_ceil(1000));
+        crate::notice!("{}: {} kB", path.display(), text.len().div_ceil(1000));
         Ok(())
     }
 }

@@ -56,7 +56,7 @@ pub(in crate::command) fn run(options: &Stat) -> Result<Code, Error> {
         None => Code::Done,
         Some(_) if any(|verdict| matches!(verdict, Verdict::Beyond | Verdict::Changed)) => Code::Differs,
         Some(_) if any(|verdict| matches!(verdict, Verdict::Undecided { .. })) => {
-            anstream::eprintln!("tickmark: warning: a set cannot be judged for --fail-on: undecided");
+            crate::notice!("tickmark: warning: a set cannot be judged for --fail-on: undecided");
             Code::Unjudged
         }
         Some(_) => Code::Done,

@@ -60,7 +60,7 @@ pub(in crate::command) fn run(store: &Store, options: &Dose) -> Result<Code, Err
         }
         let whose = if options.in_kernel { None } else { Some(summary.reads) };
         let pilot = pilot.meta.id.short();
-        anstream::eprintln!("{}", reach(&summary, &doses, options.slice.as_f64(), blocks, pilot, whose));
+        crate::notice!("{}", reach(&summary, &doses, options.slice.as_f64(), blocks, pilot, whose));
     }
     let (recording, stopped) =
         measured(store, options, offer(&arguments, told_doses, blocks)?, options.name.as_deref())?;

@@ -94,7 +94,7 @@ fn keep(
             names.len().saturating_sub(NAMED),
         );
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        anstream::eprintln!("partly done (exit code 4): without a figure in some or all runs: {first}{more}");
+        crate::notice!("partly done (exit code 4): without a figure in some or all runs: {first}{more}");
     }
     Ok((code, recording))
 }
@@ -216,7 +216,7 @@ pub(in crate::command) fn warn_of_priority(priority: Priority, slack: bool) {
     };
     let period = number("sched_rt_period_us").unwrap_or(1e6);
     if let Some(runtime) = number("sched_rt_runtime_us").filter(|runtime| (0.0..period).contains(runtime)) {
-        anstream::eprintln!(
+        crate::notice!(
             "tickmark: note: what never sleeps at {} loses {:.0} of each {:.0} ms to the kernel's real-time limit \
              (sched_rt_runtime_us = {runtime:.0}); `tickmark tick` names these gaps real-time throttling",
             priority,
@@ -225,7 +225,7 @@ pub(in crate::command) fn warn_of_priority(priority: Priority, slack: bool) {
         );
     }
     if slack {
-        anstream::eprintln!("tickmark: note: timer slack has no effect at a real-time priority");
+        crate::notice!("tickmark: note: timer slack has no effect at a real-time priority");
     }
 }
 

@@ -42,7 +42,7 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
         match made {
             Ok(recording) => recordings.push(recording),
             // What the others saw is shown all the same.
-            Err(error) if several => anstream::eprintln!("tickmark: {error}"),
+            Err(error) if several => crate::notice!("tickmark: {error}"),
             Err(error) => return Err(error),
         }
     }
@@ -57,6 +57,13 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
             show(recording, noise, options)?;
             if options.output.format == Format::Text {
                 saved(recording, stopped, "tick --of")?;
+                if options.hz_what_if.is_empty() {
+                    let id = &recording.meta.id;
+                    let next = format!(
+                        "next: tickmark tick --of {id} --hz-what-if 100,1000 predicts other rates; tickmark hz -- COMMAND measures what ticks cost a program"
+                    );
+                    crate::command::print(&(tickmark_render::paragraph(&next) + "\n"))?;
+                }
             }
         }
         all => show_all(all, options, stopped)?,
@@ -181,7 +188,7 @@ fn predicted(recording: &Recording, noise: &Noise, options: &Tick) -> Option<Wha
 
 /// Carries out what was asked for at a gap of that length.
 fn act(on: &OnThreshold, gap: &Gap, recording: &Recording) -> Result<(), Error> {
-    anstream::eprintln!(
+    crate::notice!(
         "ended at a gap of {} ns, {:.6} s after the beginning: {}",
         gap.length,
         gap.start / 1e9,

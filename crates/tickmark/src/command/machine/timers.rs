@@ -82,7 +82,7 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
         match made {
             Ok(recording) => recordings.push(recording),
             // What the others saw is shown all the same.
-            Err(error) if several => anstream::eprintln!("tickmark: {error}"),
+            Err(error) if several => crate::notice!("tickmark: {error}"),
             Err(error) => return Err(error),
         }
     }
@@ -112,7 +112,7 @@ fn one_way(ways: usize) -> Result<u32, Error> {
 
 /// Says what ran during the wake-up that was too late, and carries out what was asked for.
 fn act(on: &OnThreshold, met: &Met, recording: &Recording) -> Result<(), Error> {
-    anstream::eprintln!("{}", tickmark_render::wakes::met(met));
+    crate::notice!("{}", tickmark_render::wakes::met(met));
     let variables = [("TICKMARK_LATE_NS", met.late.to_string()), ("TICKMARK_RAN", met.tasks.join(", "))];
     on.act(recording, &variables)
 }

@@ -43,9 +43,9 @@ pub(in crate::command) fn tell_lacking(store: &Store, ids: &[Id]) {
             }
         }
     }
-    all.iter().take(REASONS).for_each(|why| anstream::eprintln!("tickmark: not measured: {why}"));
+    all.iter().take(REASONS).for_each(|why| crate::notice!("tickmark: not measured: {why}"));
     if let Some(more @ 1..) = all.len().checked_sub(REASONS) {
-        anstream::eprintln!("tickmark: and for {}", tickmark_render::count(more as u32, "other reason"));
+        crate::notice!("tickmark: and for {}", tickmark_render::count(more as u32, "other reason"));
     }
 }
 

@@ -71,6 +71,8 @@ pub(in crate::command) struct CarriedOut {
     halt: Halt,
     is_restored: bool,
     margin: f64,
+    /// What the pilot says, in lines.
+    pilot: Vec<String>,
 }
 
 impl CarriedOut {
@@ -103,11 +105,14 @@ impl CarriedOut {
             (true, false) => format!("the reset commands of {knob} ran"),
             (true, true) => format!("{knob} restored"),
         };
-        let line = format!("{} blocks{why}; {back}; saved as {}\n", self.made, Id::all(&self.ids));
+        let mut text = self.pilot.iter().fold(String::new(), |text, line| text + line + "\n");
+        text += if text.is_empty() { "" } else { "\n" };
+        let ids = Id::all(&self.ids);
+        text += &format!("{} blocks{why}; {back}; saved as {ids}\n", self.made);
         if format == CompareFormat::Text {
-            return crate::command::print(&line);
+            return crate::command::print(&format!("{text}as a page: tickmark report {ids} -o page.html\n"));
         }
-        anstream::eprint!("{line}");
+        crate::notice!("{}", text.trim_end());
         Ok(())
     }
 
@@ -139,11 +144,12 @@ pub(in crate::command) fn carry_out(
     let control = progress::control();
     let mut random = StdRng::from_rng(&mut rand::rng());
     let begun = Instant::now();
+    let mut pilot = Vec::new();
     let ended = experiment.guarded::<_, Error>(store, &control, |guard| {
         experiment.try_settings(guard)?;
-        anstream::eprintln!("{}", duration(&experiment, pilots));
+        crate::notice!("{}", duration(&experiment, pilots));
         if pilots {
-            announce(store, &experiment, guard, &control, &mut random)?;
+            pilot = look_ahead(store, &experiment, guard, &control, &mut random)?;
         }
         let narrow = |ids: &[Id], blocks: u32| {
             let wide = |width| blocks < BLOCKS || !is_narrow(store, &parts(ids), margin, width);
@@ -156,7 +162,7 @@ pub(in crate::command) fn carry_out(
     });
     let ((ids, made, halt), left) = ended?;
     if let Some(error) = &left {
-        anstream::eprintln!("tickmark: {}", not_restored(error));
+        crate::notice!("tickmark: {}", not_restored(error));
     }
     if made < 2 {
         let kept = Id::all(&ids);
@@ -166,7 +172,7 @@ pub(in crate::command) fn carry_out(
     }
     arms::require_figure(store, &ids)?;
     let parts = parts(&ids);
-    Ok(CarriedOut { experiment, ids, parts, made, halt, is_restored: left.is_none(), margin })
+    Ok(CarriedOut { experiment, ids, parts, made, halt, is_restored: left.is_none(), margin, pilot })
 }
 
 /// Puts back what killed experiments left, and says what that was.
@@ -178,8 +184,8 @@ fn put_back(store: &Store) -> Result<Code, Error> {
         lines.push(format!("{busy} left alone: running, or being restored by another process"));
     }
     if let Some((last, others)) = restored.wrong.split_last() {
-        lines.iter().for_each(|line| anstream::eprintln!("{line}"));
-        others.iter().for_each(|line| anstream::eprintln!("tickmark: {line}"));
+        lines.iter().for_each(|line| crate::notice!("{line}"));
+        others.iter().for_each(|line| crate::notice!("tickmark: {line}"));
         return Err(Error::Refused(last.clone()));
     }
     let none = "no killed experiment of this user left anything changed on this machine".to_owned();
@@ -282,23 +288,23 @@ fn time(seconds: f64) -> String {
     if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
-/// Looks how far runs spread, and says what the experiment will be able to see.
-fn announce(
+/// Looks how far runs spread: how long the blocks take is said at once, and what they will be able to detect is told behind the result.
+fn look_ahead(
     store: &Store,
     experiment: &Experiment,
     guard: &Guard<'_>,
     control: &Control,
     random: &mut StdRng,
-) -> Result<(), Error> {
+) -> Result<Vec<String>, Error> {
     let begun = Instant::now();
     let id = experiment.pilot(store, guard, pilot::PAIRS, control, random)?;
     if control.stopped() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     // What a turn takes is known now: what is told to do so much takes as long as that takes.
     let turn = begun.elapsed().as_secs_f64() / f64::from(2 * pilot::PAIRS + 1);
     let turns = experiment.blocks * experiment.settings.len() as u32;
-    anstream::eprintln!("by the pilot the blocks take about {}", time(turn * f64::from(turns)));
+    crate::notice!("by the pilot the blocks take about {}", time(turn * f64::from(turns)));
     let model = report::build(&store.read(&id)?, &|_| true, false);
     let mut reach = pilot::reach(&model, experiment.blocks, experiment.settings.len());
     reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));
@@ -312,7 +318,8 @@ fn announce(
         }
     };
     let (blocks, power) = (experiment.blocks, POWER * 100.0);
-    let say = |line: String| anstream::eprintln!("{line}");
+    let mut lines = Vec::new();
+    let mut say = |line: String| lines.push(line);
     say(format!(
         "smallest change that {blocks} blocks detect with {power} % power (in brackets: its 80 % range, as {} pairs say little of how far runs vary; pilot {id}):",
         pilot::PAIRS
@@ -349,7 +356,7 @@ fn announce(
     for line in expected {
         say(format!("expected: {line}"));
     }
-    Ok(())
+    Ok(lines)
 }
 
 /// True if every interval is this narrow.

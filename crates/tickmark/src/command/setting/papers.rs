@@ -53,11 +53,11 @@ pub(in crate::command) fn run(
         tickmark_render::count(paper.experiments.len() as u32, "experiment"),
         tickmark_render::paper::duration(minutes)
     );
-    anstream::eprintln!("{}", textwrap::fill(&announced, tickmark_render::width()));
+    crate::notice!("{}", tickmark_render::paragraph(&announced));
     let (mut code, mut failures) = (Code::Done, Vec::new());
     let last = paper.experiments.len() - 1;
     for (number, experiment) in paper.experiments.iter().enumerate() {
-        anstream::eprintln!("{} of {}: {experiment}", number + 1, paper.experiments.len());
+        crate::notice!("{} of {}: {experiment}", number + 1, paper.experiments.len());
         // The others are measured all the same.
         match measure::measure(store, experiment, length, options) {
             Ok(one) => code = code.worse(one),
@@ -67,7 +67,7 @@ pub(in crate::command) fn run(
             }
             Err(error) => {
                 code = code.worse(Code::Partly);
-                anstream::eprintln!("tickmark: {experiment}: {error}");
+                crate::notice!("tickmark: {experiment}: {error}");
                 failures.push((experiment.as_str(), error.to_string()));
             }
         }

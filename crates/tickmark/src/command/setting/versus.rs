@@ -42,7 +42,7 @@ pub(in crate::command) fn run(store: &Store, options: &VersusOptions) -> Result<
     check_count(options, asking.len())?;
     if let (Some(build), Some(revisions)) = (&options.build, &revisions) {
         for (name, folder) in revisions.names.iter().zip(&places) {
-            anstream::eprintln!("building {name}");
+            crate::notice!("building {name}");
             run_command(&build_command(folder, build), None, &control)?;
         }
     }
@@ -61,7 +61,7 @@ pub(in crate::command) fn run(store: &Store, options: &VersusOptions) -> Result<
         let cleaned =
             asking.cleanup.as_ref().map(|command| run_command(command, folder, &Control::default()));
         if let Some(Err(error)) = cleaned {
-            anstream::eprintln!("tickmark: --cleanup: {error}");
+            crate::notice!("tickmark: --cleanup: {error}");
         }
     }
     let measured = measured?;
@@ -202,7 +202,7 @@ fn measure(
     }
     plan(options, experiment, block, begun.elapsed());
     let experiment = &*experiment;
-    anstream::eprintln!("{}", announced(options, experiment, block));
+    crate::notice!("{}", announced(options, experiment, block));
     let mut random = StdRng::from_rng(&mut rand::rng());
     let only = RowSelection {
         only: &|_, row| primary.contains(&row.metric),
@@ -220,7 +220,7 @@ fn measure(
         match experiment.run(store, guard, control, &mut random, Instant::now(), &decided) {
             // A run that failed ends it; the blocks before are as good as they were.
             Err(tickmark_drive::Error::Kept { error, blocks, ids }) if blocks > 1 => {
-                anstream::eprintln!("tickmark: {error}");
+                crate::notice!("tickmark: {error}");
                 let ids = ids.split_whitespace().map(|id| Ok(store.find(id)?.meta.id));
                 Ok(((ids.collect::<Result<_, Error>>()?, blocks, Halt::Stopped), true))
             }
@@ -229,7 +229,7 @@ fn measure(
     });
     let (((ids, made, halt), is_failed), left) = ended?;
     if let Some(error) = &left {
-        anstream::eprintln!("tickmark: {}", not_restored(error));
+        crate::notice!("tickmark: {}", not_restored(error));
     }
     if made < 1 {
         let kept = Id::all(&ids);

@@ -21,10 +21,12 @@ use tickmark_store::Id;
 use tickmark_wire::{Offer, Settings};
 
 pub(super) fn run(options: &FleetRun) -> Result<Code, Error> {
+    // Who takes part is known before an agent is built, which may take a minute.
+    let nodes = if options.resume.is_none() { machines(options)? } else { Vec::new() };
     let launcher = launcher(&options.launching)?;
     let survey = match &options.resume {
         Some(folder) => Survey::open(folder)?,
-        None => begin(options)?,
+        None => begin(options, nodes)?,
     };
     if let Some(image) = &options.manifest {
         crate::command::write(&manifest(&survey, image)?)?;
@@ -79,15 +81,19 @@ pub(super) fn launcher(launching: &Launching) -> Result<Launcher, Error> {
     })
 }
 
-/// A new survey; a plan for every machine.
-fn begin(options: &FleetRun) -> Result<Survey, Error> {
-    let nodes = match &options.nodes {
-        Some(list) => fleet::expand(list).map_err(|why| Error::Usage(format!("--nodes: {why}")))?,
+/// The machines that are asked for, else those that Slurm has.
+fn machines(options: &FleetRun) -> Result<Vec<String>, Error> {
+    match &options.nodes {
+        Some(list) => fleet::expand(list).map_err(|why| Error::Usage(format!("--nodes: {why}"))),
         None if options.launching.launcher.is_some() => {
-            return Err(Error::Usage("give --nodes LIST with --launcher".to_owned()));
+            Err(Error::Usage("give --nodes LIST with --launcher".to_owned()))
         }
-        None => fleet::members()?,
-    };
+        None => Ok(fleet::members()?),
+    }
+}
+
+/// A new survey; a plan for every machine.
+fn begin(options: &FleetRun, nodes: Vec<String>) -> Result<Survey, Error> {
     let (select, offers) = selected(options)?;
     let settings = Settings { small: true, ..Settings::default() };
     let plan = plan::make(

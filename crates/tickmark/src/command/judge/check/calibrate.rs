@@ -54,7 +54,7 @@ pub(super) fn run(
         // With the new ones, which are earlier ones from now on.
         let mut last = None;
         for number in found.earlier.len() + found.new.len()..wanted + together {
-            anstream::eprintln!("recording {} of {} to judge by", number + 1, wanted + together);
+            crate::notice!("recording {} of {} to judge by", number + 1, wanted + together);
             last = Some(one(store)?);
         }
         let Some(last) = last else { break };
@@ -63,7 +63,7 @@ pub(super) fn run(
     }
     let count = options.trials as usize * together;
     for number in 1..=count {
-        anstream::eprintln!("trial {number} of {count}");
+        crate::notice!("trial {number} of {count}");
         let made = one(&scratch)?;
         let kernel = made.environment().and_then(|facts| facts.get("kernel.release"));
         let trial = Trial::new(kernel.unwrap_or("unknown"), gate::figures(&made, &|_, _| true));

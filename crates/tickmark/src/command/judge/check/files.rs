@@ -93,7 +93,7 @@ pub(super) fn run(options: &Check, gathered: &mut Gathered) -> Result<Code, Erro
         }
         match verdict(&store, "files", &Gate::default(), found, options, &figures, gathered) {
             Err(Error::Unjudged(why)) if several => {
-                anstream::eprintln!("tickmark: {why}");
+                crate::notice!("tickmark: {why}");
                 gathered.unjudged.push((found.new[0].meta.name.clone(), why));
                 codes.push(Code::Unjudged);
             }
@@ -153,7 +153,7 @@ fn history(
                 for file in files_in(path)?.iter().filter(|file| known.insert(own_path(file))) {
                     match from_file(store, file, false) {
                         Ok(found) => all.extend(found),
-                        Err(error) => anstream::eprintln!("tickmark: warning: left out: {error}"),
+                        Err(error) => crate::notice!("tickmark: warning: left out: {error}"),
                     }
                 }
             }
@@ -199,7 +199,7 @@ fn from_file(store: &Store, path: &Path, is_told: bool) -> Result<Vec<FileResult
     if is_told {
         let of = |one: &Imported| [one.remarks.clone(), one.left_out.clone()].concat();
         for why in found.iter().flat_map(of).chain(warnings) {
-            anstream::eprintln!("tickmark: warning: {name}: {}", printable(&why, false));
+            crate::notice!("tickmark: warning: {name}: {}", printable(&why, false));
         }
     }
     let names = Imported::names(&found);

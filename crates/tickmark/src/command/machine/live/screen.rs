@@ -126,21 +126,42 @@ fn fitting(width: u16) -> Vec<usize> {
     columns
 }
 
+/// Columns that the bars and their heading need.
+const LEAST_BARS: u16 = 11;
+
+/// What keys do, the most needed first.
+const KEYS: [&str; 7] =
+    ["q end", "s sort", "arrows scroll", "p pause", "w who had it", "t minutes", "b what bars show"];
+
+/// As many of the parts, with dots between them, as a line has room for.
+fn as_many(parts: &[&str], width: u16) -> String {
+    let mut line = String::new();
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        let dot = if line.is_empty() { "" } else { " · " };
+        if line.chars().count() + dot.chars().count() + part.chars().count() > usize::from(width) {
+            break;
+        }
+        line = line + dot + part;
+    }
+    line
+}
+
 fn render(frame: &mut ratatui::Frame<'_>, all: &[History], state: State, own: f64) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(2)])
             .areas(frame.area());
-    let paused = if state.paused { " · paused" } else { "" };
+    let paused = if state.paused { "paused" } else { "" };
     let unit = if state.minutes { "minute" } else { "second" };
-    let title =
-        format!("tickmark live · {} CPUs · bars: {}, of each {unit}{paused}", all.len(), words(state.what));
+    let (cpus, what) =
+        (format!("{} CPUs", all.len()), format!("bars: {}, of each {unit}", words(state.what)));
+    let title = as_many(&["tickmark live", paused, &cpus, &what], frame.area().width);
     frame.render_widget(Paragraph::new(title).style(Style::new().add_modifier(Modifier::BOLD)), head);
     let mut shown: Vec<&History> = all.iter().collect();
     if state.sorts {
         let latest = |history: &History| history.last().late.map_or(0.0, |late| late.1);
         shown.sort_by(|a, b| latest(b).total_cmp(&latest(a)));
     }
-    let columns = fitting(body.width);
+    let columns = fitting(body.width.saturating_sub(LEAST_BARS));
     let room = body.width.saturating_sub(columns.iter().map(|at| WIDTHS[*at] + 1).sum::<u16>() + 1).min(BARS);
     let unit = match state {
         State { names: true, .. } => "who had it",
@@ -164,8 +185,7 @@ fn render(frame: &mut ratatui::Frame<'_>, all: &[History], state: State, own: f6
     let table = Table::new(shown[first..].iter().map(row), widths)
         .header(Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED)));
     frame.render_widget(table, body);
-    let keys =
-        Line::from("q end · s sort · b what bars show · w who had it · t minutes · p pause · arrows scroll");
+    let keys = Line::from(as_many(&KEYS, frame.area().width));
     frame.render_widget(Paragraph::new(vec![Line::from(cost(own)), keys]), foot);
 }
 
@@ -217,6 +237,12 @@ mod tests {
             "{narrow}"
         );
         assert!(fitting(3).is_empty() && fitting(300).len() == HEADS.len());
+        assert!(
+            narrow.contains("q end · s sort · arrows scroll")
+                && !narrow.contains("who had it")
+                && narrow.contains("minutes "),
+            "{narrow}"
+        );
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl LabBisected {
 
     fn text(&self) -> String {
         let width = tickmark_render::width();
-        let mut text = textwrap::fill(&self.answer(), width) + "\n\n";
+        let mut text = tickmark_render::paragraph(&self.answer()) + "\n\n";
         for (at, (commit, measured)) in self.commits.iter().zip(&self.measured).enumerate() {
             let figure = match measured {
                 Measured::Open => continue,

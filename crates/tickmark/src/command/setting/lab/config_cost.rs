@@ -92,7 +92,7 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     let measured = if last == 0 {
         Vec::new()
     } else {
-        anstream::eprintln!("{}", builds_ahead(last, options.each));
+        crate::notice!("{}", builds_ahead(last, options.each));
         work.measure(options.margin, options.each)?
     };
     for at in [0, last] {
@@ -290,7 +290,7 @@ impl ConfigCosts {
 
     fn text(&self) -> String {
         let width = tickmark_render::width();
-        let mut text = textwrap::fill(&self.answer(), width) + "\n";
+        let mut text = tickmark_render::paragraph(&self.answer()) + "\n";
         if self.symbols.is_empty() {
             return text;
         }
@@ -306,14 +306,14 @@ impl ConfigCosts {
             }
             let indent = format!("{:>10}  ", more(step.cost));
             let options =
-                textwrap::Options::new(width).initial_indent(&indent).subsequent_indent("            ");
+                tickmark_render::folding(width).initial_indent(&indent).subsequent_indent("            ");
             text += &textwrap::fill(&what, options);
             text.push('\n');
         }
         if !self.steps.is_empty() {
             text.push('\n');
         }
-        text += &textwrap::fill(&self.looked_at(), width);
+        text += &tickmark_render::paragraph(&self.looked_at());
         text.push('\n');
         changes_by_function(&mut text, &changes_title(&self.metric, "What the largest step"), &self.changes);
         text

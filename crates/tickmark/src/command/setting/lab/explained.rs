@@ -163,7 +163,7 @@ impl ExplainedSettings {
     }
 
     fn failures(&self) -> String {
-        self.failed.iter().map(|why| textwrap::fill(why, tickmark_render::width()) + "\n").collect()
+        self.failed.iter().map(|why| tickmark_render::paragraph(why) + "\n").collect()
     }
 
     /// For programs: all settings of it.

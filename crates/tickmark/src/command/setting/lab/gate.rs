@@ -189,16 +189,16 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2], neither
         options.base,
         options.new
     );
-    let mut text = textwrap::fill(&head, tickmark_render::width()) + "\n";
+    let mut text = tickmark_render::paragraph(&head) + "\n";
     for (kernel, names) in
         [&options.base, &options.new].into_iter().zip(without).filter(|(_, names)| !names.is_empty())
     {
         let line = format!("not judged, as {kernel} gave no count: {}", names.join(", "));
-        text += &(textwrap::fill(&line, tickmark_render::width()) + "\n");
+        text += &(tickmark_render::paragraph(&line) + "\n");
     }
     if !neither.is_empty() {
         let line = format!("not judged, as neither gave a count: {}", neither.join(", "));
-        text += &(textwrap::fill(&line, tickmark_render::width()) + "\n");
+        text += &(tickmark_render::paragraph(&line) + "\n");
     }
     // What fails first, then what changed most.
     let mut sorted: Vec<&PathCost> = all.iter().collect();

@@ -21,7 +21,7 @@ pub(super) fn measure(
             let shown = MatrixOutput { limit: None, file, format: CompareFormat::Json, fail_on: None };
             let (code, machines) = matrix::carry_out(store, &from, None, shown)?;
             let failed = machines.iter().flat_map(|machine| &machine.explained).flat_map(|of| &of.failed);
-            failed.for_each(|why| anstream::eprintln!("tickmark: {name}: {why}"));
+            failed.for_each(|why| crate::notice!("tickmark: {name}: {why}"));
             Ok(code)
         }
         ExperimentFile::Launched(from) => Ok(launched::launch(store, options, &from)?.code),

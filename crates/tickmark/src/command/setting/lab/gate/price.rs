@@ -101,7 +101,7 @@ impl PricedChanges {
                 writeln!(text, "  {metric:name$} {middle:>9}  ({least} to {most}){}", self.graded(*grade));
         }
         for sentence in self.sentences() {
-            text += &(textwrap::fill(&sentence, tickmark_render::width()) + "\n");
+            text += &(tickmark_render::paragraph(&sentence) + "\n");
         }
         text
     }
