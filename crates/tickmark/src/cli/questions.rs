@@ -1,4 +1,4 @@
-//! Which command answers a question: `tickmark help questions`, and the first table of docs/COMMANDS.md.
+//! Which command answers a question: `tickmark help questions`, and a table of README.md and docs/COMMANDS.md.
 
 use std::fmt::Write;
 
@@ -132,8 +132,13 @@ mod tests {
         let row = |(question, commands): &Question| format!("| {question} | `{}` |\n", commands.join("`, `"));
         let rows: String = QUESTIONS.iter().flat_map(|(_, questions)| questions.iter()).map(row).collect();
         let table = format!("| Question | Command |\n|---|---|\n{rows}");
-        let page = include_str!("../../../../docs/COMMANDS.md");
-        assert!(page.contains(&table), "docs/COMMANDS.md should have\n{table}");
+        let pages = [
+            ("docs/COMMANDS.md", include_str!("../../../../docs/COMMANDS.md")),
+            ("README.md", include_str!("../../../../README.md")),
+        ];
+        for (name, page) in pages {
+            assert!(page.contains(&table), "{name} should have\n{table}");
+        }
         assert!(text().lines().all(|line| line.len() <= 80));
     }
 }
