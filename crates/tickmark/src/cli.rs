@@ -177,8 +177,12 @@ pub(crate) enum Command {
     )]
     Schema(Schema),
     /// Write completions for a shell to standard output
+    #[command(
+        after_help = "Examples:\n  tickmark completions bash > /etc/bash_completion.d/tickmark\n  tickmark completions fish > ~/.config/fish/completions/tickmark.fish"
+    )]
     Completions(Completions),
     /// Write man pages into a folder
+    #[command(after_help = "Examples:\n  tickmark man /usr/local/share/man/man1")]
     Man(Man),
 }
 

@@ -135,7 +135,7 @@ fn next(error: &Store) -> &'static str {
 fn hint_of(path: &std::path::Path, what: &str, error: &std::io::Error) -> String {
     let is_system = ["/sys", "/proc", "/dev"].iter().any(|root| path.starts_with(root));
     match error.kind() {
-        std::io::ErrorKind::NotFound if is_system => near_file(path),
+        std::io::ErrorKind::NotFound if is_system && what == "read" => near_file(path),
         _ => hint(what, error).to_owned(),
     }
 }

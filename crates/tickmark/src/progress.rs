@@ -113,7 +113,7 @@ pub(crate) struct Progress {
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Work that takes longer says how long before it begins, where no bar does.
-const LONG: Duration = Duration::from_secs(5);
+const LONG: Duration = Duration::from_secs(6);
 
 /// Lines where there is no terminal for a bar.
 struct Lines(Instant);

@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 
 /// Lines and columns of a usual terminal.
 const SCREEN: (usize, usize) = (24, 80);
+/// So wide that an error of a line is not folded.
+const WIDE: usize = 300;
 /// A port that nothing else uses here.
 const SERVER: &str = "-- python3 -m http.server 8997 --bind 127.0.0.1";
 
@@ -213,7 +215,7 @@ pub(crate) fn run() -> Result<()> {
         .map_err(|e| e.to_string())?;
     shell::output(Command::new("gcc").arg("-static").arg(&source).arg("-o").arg(folder.path().join("true")))?;
     let schemas = said(&started(&tickmark, &["schema"], 80)?);
-    println!("{:12} answer  60  80  120  wrong name  missing  no store  help  JSON", "");
+    println!("{:12} answer  60  80  120  200  wrong name  missing  no store  help  JSON", "");
     let mut bad = Vec::new();
     for one in ALL {
         let words = |text: &str| -> Vec<String> {
@@ -246,20 +248,20 @@ pub(crate) fn run() -> Result<()> {
             match &again {
                 // For machines.
                 _ if name == "export" => Ok(None),
-                _ if width == SCREEN.1 => Ok(Some(lines_fit(&text, width))),
-                Some(again) => Ok(Some(lines_fit(&said(&own(again, width)?), width))),
+                _ if width == SCREEN.1 => Ok(Some(lines_fit(&both(&first), width))),
+                Some(again) => Ok(Some(lines_fit(&both(&own(again, width)?), width))),
                 None => Ok(None),
             }
         };
-        let widths = [fits(60)?, fits(80)?, fits(120)?];
+        let widths = [fits(60)?, fits(80)?, fits(120)?, fits(200)?];
         let one_line = |output: &Output, says: &str| {
             let error = String::from_utf8_lossy(&output.stderr);
             !output.status.success() && error.trim_end().lines().count() == 1 && error.contains(says)
         };
         let wrong =
-            one.wrong.map(|(text, says)| Ok::<_, String>(one_line(&own(text, 80)?, says))).transpose()?;
+            one.wrong.map(|(text, says)| Ok::<_, String>(one_line(&own(text, WIDE)?, says))).transpose()?;
         let missing =
-            one.missing.map(|text| Ok::<_, String>(one_line(&own(text, 80)?, "nosuch"))).transpose()?;
+            one.missing.map(|text| Ok::<_, String>(one_line(&own(text, WIDE)?, "nosuch"))).transpose()?;
         // A store that cannot be made.
         let records = matches!(
             name.as_str(),
@@ -304,19 +306,12 @@ pub(crate) fn run() -> Result<()> {
             Some(false) => "NO",
             None => "-",
         };
+        let [at_60, at_80, at_120, at_200] = widths;
         let cells =
-            [Some(answers), widths[0], widths[1], widths[2], wrong, missing, store, Some(copyable), json];
+            [Some(answers), at_60, at_80, at_120, at_200, wrong, missing, store, Some(copyable), json];
+        let [answer, a, b, c, d, wrong, missing, store, help, json] = cells.map(cell);
         println!(
-            "{name:12} {:6}  {:2}  {:2}  {:3}  {:10}  {:7}  {:8}  {:4}  {}",
-            cell(cells[0]),
-            cell(cells[1]),
-            cell(cells[2]),
-            cell(cells[3]),
-            cell(cells[4]),
-            cell(cells[5]),
-            cell(cells[6]),
-            cell(cells[7]),
-            cell(cells[8])
+            "{name:12} {answer:6}  {a:2}  {b:2}  {c:3}  {d:3}  {wrong:10}  {missing:7}  {store:8}  {help:4}  {json}"
         );
         if cells.contains(&Some(false)) {
             bad.push(name.clone());
@@ -333,6 +328,11 @@ fn started<W: AsRef<str>>(tickmark: &Tickmark, words: &[W], width: usize) -> Res
     let mut command: Command = tickmark.command(&words);
     command.env("COLUMNS", width.to_string()).current_dir(shell::root());
     command.output().map_err(|e| e.to_string())
+}
+
+/// All that it says, on both streams.
+fn both(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
 
 /// What it says; what it wrote into a file is told on the error stream.

@@ -36,7 +36,7 @@ json_object! {
         environment: Vec<FactChange> = page.checked.differences.iter().map(FactChange::new).collect(),
     }
 
-    /// Several results of files.
+    /// Results of files, or a recording with nothing to be judged by.
     pub struct ChecksPage(results: Vec<CheckPage>, unjudged: &[(String, String)]) {
         results: Vec<CheckPage> = results,
         /// Those that have nothing to be judged by.

@@ -72,7 +72,7 @@ pub(crate) struct Dose {
     /// How long each dose lasts in a block
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "350ms")]
     pub(crate) slice: Nanos,
-    /// Blocks, each with every dose once in random order [default: 30; with --quick 8]
+    /// Blocks, each with every dose once in random order [default: 25; with --quick 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(crate) blocks: Option<u32>,
     /// Eight blocks

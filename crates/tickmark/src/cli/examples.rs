@@ -1,7 +1,7 @@
 //! What stands below the options in --help.
 
 pub(super) const START: &str = "Start with:
-  tickmark run          measure this machine (about two minutes), save the recording and show it
+  tickmark run          measure this machine (one to two minutes), save the recording and show it
   tickmark list         what can be measured
   tickmark help questions   which command answers a question
   tickmark help run     options and examples; the same for every command

@@ -120,7 +120,7 @@ const SHORTER: &[(&str, &[&str])] = &[
     ("timers", &["--methods nanosleep", "--duration 300ms"]),
     ("tick", &["--duration 300ms"]),
     ("http", &["--runs 1", "--duration 200ms"]),
-    ("dose", &["--quick", "--slice 200ms", "--doses 2us"]),
+    ("dose", &["--quick", "--slice 200ms", "--doses 0,2000"]),
     ("doctor", &["--only timer-slack"]),
 ];
 

@@ -271,7 +271,10 @@ fn it_ends_by_width_and_by_time() {
         let command = ["experiment", "slack=50us,1ns", "selftest.work.1000", "--no-pilot"];
         let output = bench.run(&[&command, arguments].concat());
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-        out(&output).lines().last().unwrap().to_owned()
+        let text = out(&output);
+        let [.., end, page] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert!(page.starts_with("as a page: tickmark report "), "{page}");
+        end.to_owned()
     };
     let narrow = by(&["--width", "90%"]);
     assert!(narrow.starts_with("10 blocks, as the intervals are narrow enough"), "{narrow}");

@@ -28,6 +28,8 @@ struct Gathered {
     pages: Vec<CheckPage>,
     /// Results that could not be judged: the name, and why.
     unjudged: Vec<(String, String)>,
+    /// Of files, which may have several results each: one is told as several are.
+    is_of_files: bool,
 }
 
 impl Gathered {
@@ -40,7 +42,7 @@ impl Gathered {
             CheckFormat::Gitlab => crate::command::write(&render::code_quality(&self.suites)),
             CheckFormat::Json => match (&self.pages[..], &self.unjudged[..]) {
                 ([], []) => Ok(()),
-                ([page], []) => crate::command::print_page(page),
+                ([page], []) if !self.is_of_files => crate::command::print_page(page),
                 _ => crate::command::print_page(&ChecksPage::new(self.pages, &self.unjudged)),
             },
             CheckFormat::Markdown | CheckFormat::Github => {
@@ -60,7 +62,8 @@ impl Gathered {
 
 /// Judges, and writes what several results have one file for.
 pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Error> {
-    let mut gathered = Gathered::default();
+    let is_of_files = !options.new.is_empty() || !options.history.is_empty();
+    let mut gathered = Gathered { is_of_files, ..Gathered::default() };
     let judged = judge(store, options, &mut gathered);
     if let Err(Error::Unjudged(why)) = &judged {
         gathered.unjudged.push((String::new(), why.clone()));
@@ -72,7 +75,7 @@ pub(in crate::command) fn run(store: &Store, options: &Check) -> Result<Code, Er
 }
 
 fn judge(store: &Store, options: &Check, gathered: &mut Gathered) -> Result<Code, Error> {
-    if !options.new.is_empty() || !options.history.is_empty() {
+    if gathered.is_of_files {
         return files::run(options, gathered);
     }
     // The last of any kind is one that `run` made; one of a command is named.

@@ -12,7 +12,7 @@ use tickmark_store::{Recording, Store};
 use tickmark_wire::{Arguments, Offer, names};
 
 /// Blocks, and those of a quick look.
-const USUAL: u32 = 30;
+const USUAL: u32 = 25;
 const QUICK: u32 = 8;
 /// Doses if nobody says: ns and the system call; operations.
 const NANOS: &str = "0,60,300,1000,3000,syscall";
@@ -52,6 +52,9 @@ pub(in crate::command) fn run(store: &Store, options: &Dose) -> Result<Code, Err
         arguments.insert("sources".to_owned(), sources(store)?);
     }
     let blocks = options.blocks.unwrap_or(if options.quick { QUICK } else { USUAL });
+    let seconds = options.slice.as_f64() / 1e9 * doses.len() as f64 * f64::from(blocks);
+    let first = if options.no_pilot { "" } else { "a pilot, then " };
+    crate::notice!("{first}{blocks} blocks of {} doses: about {seconds:.0} s", doses.len());
     if !options.no_pilot {
         let (pilot, stopped) = measured(store, options, offer(&arguments, "0", PILOT)?, Some("pilot"))?;
         let summary = figures(&pilot)?;
