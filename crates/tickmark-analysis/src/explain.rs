@@ -134,9 +134,10 @@ impl Explanation {
     /// The same interrupt of another kernel as one of this one's; of the tick that which brings it there, whatever its name.
     #[must_use]
     pub fn counterpart<'a>(&self, interrupt: &Interrupt, other: &'a Self) -> Option<&'a Interrupt> {
-        let same = other.interrupts.iter().find(|same| same.name == interrupt.name && same.count > 0);
-        let is_tick = self.tick().is_some_and(|tick| tick.name == interrupt.name);
-        same.or_else(|| other.tick().filter(|_| is_tick))
+        if self.tick().is_some_and(|tick| tick.name == interrupt.name) {
+            return other.tick();
+        }
+        other.interrupts.iter().find(|same| same.name == interrupt.name && same.count > 0)
     }
 
     /// Its tree as stacks, to be held against those of another kernel: the tick has one name in both, whichever timer brings it.
@@ -164,7 +165,8 @@ impl Explanation {
 }
 
 impl Interrupt {
-    /// Instructions of the median one; of those that are no kind of their own the number is not known, and where that are all, the mean.
+    /// Instructions of the median one, of two the shorter; the mean where the number of instructions of most is not known, as they are no kind
+    /// of their own.
     #[must_use]
     pub fn median(&self) -> f64 {
         let known = self.kinds.iter().filter_map(|kind| Some((kind.instructions?, kind.count)));
@@ -172,7 +174,7 @@ impl Interrupt {
         known.sort_unstable();
         let all: u64 = known.iter().map(|(_, count)| count).sum();
         let mut counted = 0;
-        let median = known.into_iter().find(|(_, count)| {
+        let median = known.into_iter().filter(|_| all * 2 >= self.count).find(|(_, count)| {
             counted += count;
             counted * 2 >= all
         });

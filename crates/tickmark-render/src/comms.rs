@@ -100,8 +100,13 @@ fn answer(observed: &CommsSummary) -> Option<String> {
     let (first, last) = (observed.rows.first()?, observed.rows.last()?);
     let mut text = format!("a message of {} takes {}", bytes(first.size as f64), time(first.time));
     if last.size != first.size {
-        let _ =
-            write!(text, ", one of {} {} ({})", bytes(last.size as f64), time(last.time), rate(last.rate()));
+        let _ = write!(
+            text,
+            ", one of {} takes {} ({})",
+            bytes(last.size as f64),
+            time(last.time),
+            rate(last.rate())
+        );
     }
     let loads = || observed.rows.iter().filter_map(|row| row.loads.first()?.gaps);
     if let (Some(least), Some(most)) = (loads().reduce(f64::min), loads().reduce(f64::max)) {

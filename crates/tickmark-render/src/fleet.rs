@@ -221,7 +221,7 @@ fn metrics(out: &mut String, model: &Model) {
     });
     let rows: Vec<Vec<String>> = std::iter::once(heading).chain(rows).collect();
     // The quantiles between go first, then the ends.
-    fitting_table(out, &rows, &[1, 2, 3, 4, 5, 6, 7], &[3, 5, 2, 6, 1]);
+    fitting_table(out, &rows, &[1, 2, 3, 4, 5, 6, 7], &[3, 5, 1, 2, 6]);
 }
 
 /// A value that is above what was asked for.

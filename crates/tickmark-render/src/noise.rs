@@ -210,7 +210,7 @@ fn tick(noise: &Noise) -> String {
                 |cost| {
                     let [low, middle, high] = cost.length.map(time);
                     format!(
-                        "{middle} each in the median ({low} to {high}), CPU time lost to all {}",
+                        "{middle} each in the median ({low} to {high}), CPU time lost to ticks {}",
                         share(cost.share)
                     )
                 },

@@ -133,9 +133,13 @@ fn next(error: &Store) -> &'static str {
 
 /// What to try where a file of the system or of the user refuses.
 fn hint_of(path: &std::path::Path, what: &str, error: &std::io::Error) -> String {
-    let is_system = ["/sys", "/proc", "/dev"].iter().any(|root| path.starts_with(root));
+    let is_system = ["/sys", "/proc"].iter().any(|root| path.starts_with(root));
     match error.kind() {
         std::io::ErrorKind::NotFound if is_system && what == "read" => near_file(path),
+        std::io::ErrorKind::PermissionDenied if is_system => "; run as root".to_owned(),
+        std::io::ErrorKind::PermissionDenied if what == "read" => {
+            "; run as root, or choose a file that this user may read".to_owned()
+        }
         _ => hint(what, error).to_owned(),
     }
 }
@@ -143,20 +147,13 @@ fn hint_of(path: &std::path::Path, what: &str, error: &std::io::Error) -> String
 /// The name that is most like one that is not there, of those beside it.
 fn near_file(path: &std::path::Path) -> String {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return String::new() };
-    let beside = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let beside = std::fs::read_dir(folder).into_iter().flatten().flatten().take(BESIDE);
     let names: Vec<String> = beside.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     tickmark_store::did_you_mean(&name.to_string_lossy(), names.iter().map(String::as_str))
 }
 
-/// What to do where the system refused, said in one place; nothing where the error says it.
-pub(crate) fn permission_hint(text: &str) -> &'static str {
-    match text {
-        text if text.contains("as root") => "",
-        text if text.contains("Permission denied") => "; run as root, or take what this user may use",
-        text if text.contains("Operation not permitted") => "; run as root",
-        _ => "",
-    }
-}
+/// Names that are looked at.
+const BESIDE: usize = 10_000;
 
 fn hint(what: &str, error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;

@@ -82,7 +82,5 @@ fn exit(result: Result<error::Code, error::Error>) -> ExitCode {
 }
 
 fn print_error(error: &error::Error) {
-    let text = error.to_string();
-    let hint = error::permission_hint(&text);
-    crate::notice!("tickmark: {}{hint}", tickmark_wire::text::printable(&text, false));
+    crate::notice!("tickmark: {}", tickmark_wire::text::printable(&error.to_string(), false));
 }

@@ -307,15 +307,15 @@ impl Blocks {
     }
 }
 
-/// How long a run takes: those that record for a time that they are told take that, whatever their budget is.
+/// How long a run takes: a probe that records for a given time takes that, whatever its budget is.
 fn run_time(run: &RunPlan) -> Duration {
     let argument = |name: &str| run.arguments.get(name).and_then(|text| text.parse::<u64>().ok());
-    let told = match run.probe.as_str() {
-        names::WITNESS => argument("ms").map(Duration::from_millis),
-        names::OSNOISE => argument("seconds").map(Duration::from_secs),
+    let requested = match run.probe.as_str() {
+        names::WITNESS | names::RECORDED_WAKE => argument("ms").map(Duration::from_millis),
+        names::OSNOISE | names::TIMERLAT => argument("seconds").map(Duration::from_secs),
         _ => None,
     };
-    run.budget.to_duration().max(told.unwrap_or_default()) + OVERHEAD
+    run.budget.to_duration().max(requested.unwrap_or_default()) + OVERHEAD
 }
 
 /// Remaining seconds of the plan, at the pace so far once there is one.

@@ -50,7 +50,7 @@ fn the_median_tick_is_one_of_the_kinds_by_one_rule() {
     // Kinds take 100 instructions and as many as there are of it.
     assert_eq!(with([10, 5, 4]), 110.0);
     assert_eq!(with([5, 4, 3]), 104.0);
-    // At the edge of half of all it is the next kind.
+    // At the edge of half of all it is the kind beside it.
     assert_eq!(with([9, 5, 4]), 105.0);
     let explained = explained();
     assert_eq!(
@@ -101,6 +101,10 @@ fn a_tick_is_held_against_that_of_another_timer() {
     assert_eq!(name(hpet.counterpart(&tick(&hpet), &local)).as_deref(), Some(TIMER));
     assert_eq!(local.stacks_beside(&hpet), hpet.calls.stacks());
     assert_ne!(local.calls.stacks(), hpet.calls.stacks());
+    // Where the other kernel has more interrupts of the tick's name, its tick is still its timer.
+    let mut both = explained();
+    both.interrupts.push(Interrupt { name: HPET.to_owned(), ..tick(&local) });
+    assert_eq!(name(hpet.counterpart(&tick(&hpet), &both)).as_deref(), Some(TIMER));
     // Another interrupt than the tick has none by another name.
     let other = Interrupt { name: "asm_sysvec_call_function".to_owned(), ..tick(&local) };
     assert_eq!(name(local.counterpart(&other, &hpet)), None);

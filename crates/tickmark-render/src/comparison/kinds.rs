@@ -1,7 +1,7 @@
 //! What is known of a figure that was compared, and what that is together.
 
 use super::words;
-use tickmark_analysis::comparison::{Against, Basis, Line, NoClaimReason, Word};
+use tickmark_analysis::comparison::{Against, Basis, Line, Word};
 use tickmark_analysis::report::Mark;
 use tickmark_wire::Better;
 
@@ -87,22 +87,8 @@ pub(crate) fn next(against: &Against) -> Option<String> {
             "to decide: three or more recordings a side, made alternately (`tickmark run PROBE --once --name before`, then with the change `--name after`, and again); then `tickmark compare 'before*' 'after*'`"
                 .to_owned(),
         ),
-        (None, Basis::Blocks { .. }) if is_open => more_blocks(against),
         _ => None,
     }
-}
-
-/// How many blocks more would decide the figures that are open.
-fn more_blocks(against: &Against) -> Option<String> {
-    let missing = |line: &Line| match line.why {
-        Some(NoClaimReason::Needs(needed)) => needed.checked_sub(line.replicates[0]),
-        _ => None,
-    };
-    let open = against.lines.iter().filter(|line| Kind::of_line(line) == Kind::Open);
-    let missing: Vec<usize> = open.filter_map(missing).collect();
-    let (least, most) = (missing.iter().min()?, missing.iter().max()?);
-    let all = if most > least { format!(" for the nearest figure, {most} for all") } else { String::new() };
-    Some(format!("to decide: the same experiment with `--more {least}`{all}"))
 }
 
 /// How many figures got worse or better, are the same, or are undecided.

@@ -73,15 +73,15 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     }
 }
 
-/// What other tasks had of the CPU, where half of the figures were measured beside them: said once, and not with each.
+/// What other tasks had of the CPU, where more than half of the figures of a side were measured beside them: said once, and not with each.
 fn usual_contention(against: &Against) -> Option<String> {
     let shares = |side: usize| -> Vec<f64> {
-        let marks = against.lines.iter().flat_map(|line| &line.marks).filter(|one| one.sides[side]);
         let share = |one: &Marked| match one.mark {
-            Mark::Contended { share, .. } => Some(share),
+            Mark::Contended { share, .. } if one.sides[side] => Some(share),
             _ => None,
         };
-        marks.filter_map(share).collect()
+        let most = |line: &Line| line.marks.iter().filter_map(share).reduce(f64::max);
+        against.lines.iter().filter_map(most).collect()
     };
     let sides = [("baseline", shares(0)), ("candidate", shares(1))];
     if !sides.iter().any(|(_, shares)| shares.len() > 1 && shares.len() * 2 > against.lines.len()) {
@@ -90,9 +90,12 @@ fn usual_contention(against: &Against) -> Option<String> {
     let said = sides.iter().filter_map(|(side, shares)| {
         let most = shares.iter().copied().reduce(f64::max)?;
         let (count, all) = (shares.len(), against.lines.len());
-        Some(format!("{} beside {count} of {all} figures of the {side}", percent(most)))
+        Some(format!("{} in {count} of {all} figures of the {side}", percent(most)))
     });
-    Some(format!("contended: other tasks had up to {}", said.collect::<Vec<_>>().join(", ")))
+    Some(format!(
+        "contended: other tasks had a share of the CPU, up to {} (--format json has each)",
+        said.collect::<Vec<_>>().join(" and ")
+    ))
 }
 
 /// The figures of a kind; the verdict that most of them have stands above.

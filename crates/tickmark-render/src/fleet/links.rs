@@ -176,7 +176,7 @@ pub(super) fn text(out: &mut String, links: &Links) {
     wrapped(&rule, 2).iter().filter(|_| !rule.is_empty()).for_each(|line| *out += &format!("{line}\n"));
     let rows = links.spread.iter().map(cells);
     let rows: Vec<Vec<String>> = std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(rows).collect();
-    fitting_table(out, &rows, &[1, 2, 3, 4, 5, 6], &[3, 5, 2, 6, 1]);
+    fitting_table(out, &rows, &[1, 2, 3, 4, 5, 6], &[3, 5, 1, 2, 6]);
 }
 
 /// The section of a page.

@@ -101,11 +101,11 @@ fn headlines(out: &mut String, model: &Model) {
     let _ = writeln!(out, "\n{}", wrapped(&rest, 0).join("\n"));
 }
 
-/// The findings; in short the first of them, without what the line of trust says.
+/// The findings, without what the line of trust says where there is one; in short the first of them.
 fn notes(out: &mut String, model: &Model, is_short: bool) {
     if !model.findings.is_empty() {
         let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
-        let shown = |one: &&Finding| !(is_short && matches!(one, Finding::Contended { .. }));
+        let shown = |one: &&Finding| !(answer::is_given(model) && matches!(one, Finding::Contended { .. }));
         let most = if is_short { FIRST } else { usize::MAX };
         for one in model.findings.iter().filter(shown).take(most) {
             let text = wrapped(&finding::text(one), 4).join("\n");

@@ -9,7 +9,7 @@ use tickmark_store::did_you_mean;
 pub(crate) fn exit(error: &clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::MissingSubcommand {
         // A variable of the environment counts as an argument, and what is missing is the same.
-        anstream::eprint!("{}", command(&meant()).render_help().ansi());
+        anstream::eprint!("{}", find_command(&meant()).render_help().ansi());
         return ExitCode::from(2);
     }
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -19,15 +19,15 @@ pub(crate) fn exit(error: &clap::Error) -> ExitCode {
         let line = message.collect::<Vec<_>>().join(" ");
         let line = line.strip_prefix("error: ").unwrap_or(&line);
         let meant = meant();
-        crate::notice!("tickmark: {line}{}; see {meant} --help", near(error, &meant));
+        crate::notice!("tickmark: {line}{}; see {meant} --help", suggestion(error, &meant));
         return ExitCode::from(2);
     }
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// The command that is named so.
-fn command(name: &str) -> clap::Command {
+/// The command of such a name.
+fn find_command(name: &str) -> clap::Command {
     let mut command = super::grouped(super::Cli::command());
     for word in name.split(' ').skip(1) {
         command = command.find_subcommand(word).cloned().unwrap_or(command);
@@ -35,22 +35,32 @@ fn command(name: &str) -> clap::Command {
     command
 }
 
-/// The name that is most like one that is none.
-fn near(error: &clap::Error, meant: &str) -> String {
+/// Clap's word on an option that another command has.
+fn belongs_elsewhere(error: &clap::Error) -> String {
+    let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested) else {
+        return String::new();
+    };
+    let tip = tips.iter().map(ToString::to_string).find(|tip| tip.ends_with("exists"));
+    tip.map_or_else(String::new, |tip| format!("; {tip}"))
+}
+
+/// The valid name that is most like the invalid one.
+fn suggestion(error: &clap::Error, meant: &str) -> String {
     let text = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
-    let command = command(meant);
+    let command = find_command(meant);
     let own = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let names = command.get_subcommands().map(clap::Command::get_name);
             return did_you_mean(&text(ContextKind::InvalidSubcommand), names);
         }
         ErrorKind::UnknownArgument => {
-            let names = command.get_opts().filter_map(clap::Arg::get_long);
+            let names = command.get_arguments().filter_map(clap::Arg::get_long);
             let options: Vec<String> = names.map(|name| format!("--{name}")).collect();
-            return did_you_mean(&text(ContextKind::InvalidArg), options.iter().map(String::as_str));
+            let own = did_you_mean(&text(ContextKind::InvalidArg), options.iter().map(String::as_str));
+            return if own.is_empty() { belongs_elsewhere(error) } else { own };
         }
         _ => text(ContextKind::InvalidValue),
     };

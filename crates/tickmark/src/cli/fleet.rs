@@ -15,7 +15,7 @@ Examples:
   tickmark fleet links survey                               which links between them are slow
   tickmark fleet report survey                              which nodes are bad, and why
   tickmark --store survey show n17                          a survey is a store: a recording a node
-  tickmark fleet health || scontrol update nodename=$(hostname) state=drain reason=tickmark";
+  tickmark fleet health || [ $? -ne 3 ] || scontrol update nodename=$SLURMD_NODENAME state=drain reason=tickmark";
 
 const RUN_EXAMPLES: &str = "\
 Without --launcher Slurm starts the agents, on the nodes of the allocation that this runs in, else on all of the cluster, or on those of --nodes. A launcher is a command of the shell that runs {command} once

@@ -236,10 +236,12 @@ fn errors_fit_a_narrow_terminal_and_name_what_was_meant() {
         assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", err(&done));
         err(&done)
     };
-    let wrong: [(&[&str], &str); 6] = [
+    let wrong: [(&[&str], &str); 8] = [
         (&["rnu"], "did you mean run?"),
         (&["lab", "docter"], "did you mean doctor?"),
         (&["run", "--bugdet", "1s"], "did you mean --budget?"),
+        (&["run", "--onec"], "did you mean --once?"),
+        (&["--budget", "1s", "run"], "'run --budget' exists"),
         (&["doctor", "--only", "slowclock"], "did you mean slow-clock?"),
         (&["http", "--connection", "keepalive"], "did you mean keep-alive?"),
         (&["experiment", "slak=50us,1ns", "syscall.null"], "did you mean slack?"),

@@ -57,12 +57,11 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
             show(recording, noise, options)?;
             if options.output.format == Format::Text {
                 saved(recording, stopped, "tick --of")?;
-                if options.hz_what_if.is_empty() {
+                if options.hz_what_if.is_empty() && noise.tick.is_ok() {
                     let id = &recording.meta.id;
-                    let next = format!(
-                        "next: tickmark tick --of {id} --hz-what-if 100,1000 predicts other rates; tickmark hz -- COMMAND measures what ticks cost a program"
-                    );
-                    crate::command::print(&(tickmark_render::paragraph(&next) + "\n"))?;
+                    crate::command::print(&format!(
+                        "other rates:  tickmark tick --of {id} --hz-what-if 100,1000\na program:    tickmark hz -- COMMAND\n"
+                    ))?;
                 }
             }
         }

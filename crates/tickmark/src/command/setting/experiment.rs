@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tickmark_analysis::comparison::Model;
+use tickmark_analysis::comparison::{Line, Model, NoClaimReason, Word};
 use tickmark_analysis::report;
 use tickmark_drive::experiment::{self, Guard, Halt, Outcome, OutcomeSource, not_restored};
 use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
@@ -81,6 +81,9 @@ impl CarriedOut {
         let model = model(store, &self.parts, self.margin)?;
         compare::show(&model, format)?;
         self.tell(store, format)?;
+        if let Some(next) = more_blocks(&model).filter(|_| format == CompareFormat::Text) {
+            crate::command::print(&format!("{}\n", tickmark_render::paragraph(&next)))?;
+        }
         Ok(model)
     }
 
@@ -120,6 +123,24 @@ impl CarriedOut {
         let partly = !self.is_restored || self.halt == Halt::Stopped || failed(store, &self.ids, self.made);
         if partly { Code::Partly } else { Code::Done }
     }
+}
+
+/// How many blocks more would decide what is undecided.
+fn more_blocks(model: &Model) -> Option<String> {
+    let lines = || model.against.iter().flat_map(|against| &against.lines);
+    let undecided = lines().filter(|line| line.word == Word::Undecided).count();
+    let missing = |line: &Line| match line.why {
+        Some(NoClaimReason::Needs(needed)) => needed.checked_sub(line.replicates[0]),
+        _ => None,
+    };
+    let missing: Vec<usize> = lines().filter_map(missing).collect();
+    let (least, most) = (missing.iter().min()?, missing.iter().max()?);
+    let count = |within: usize| missing.iter().filter(|missing| **missing <= within).count();
+    let decides = |blocks: usize| {
+        format!("`--more {blocks}` would decide {} of {undecided} undecided figures", count(blocks))
+    };
+    let all = if most > least { format!(", {}", decides(*most)) } else { String::new() };
+    Some(format!("next: the same command with {}{all}, each in 4 of 5 cases", decides(*least)))
 }
 
 /// Turns the knob in interleaved blocks and puts everything back; with a pilot before, where that is asked for.
@@ -165,6 +186,7 @@ pub(in crate::command) fn carry_out(
         crate::notice!("tickmark: {}", not_restored(error));
     }
     if made < 2 {
+        pilot.iter().for_each(|line| crate::notice!("{line}"));
         let kept = Id::all(&ids);
         return Err(Error::Refused(format!(
             "ended after {made} blocks, too few to compare; saved as {kept}"
@@ -318,6 +340,9 @@ fn look_ahead(
         }
     };
     let (blocks, power) = (experiment.blocks, POWER * 100.0);
+    if reach.iter().all(|reach| !reach.range.high.is_finite()) {
+        crate::notice!("by the pilot {blocks} blocks detect no change of any size");
+    }
     let mut lines = Vec::new();
     let mut say = |line: String| lines.push(line);
     say(format!(
