@@ -1,6 +1,9 @@
 //! The comparison of an experiment that is kept, in every format.
 
-use tickmark_analysis::comparison::{CompareOptions, Earlier, Model, RowSelection, Side, Unit, build};
+use tickmark_analysis::comparison::{
+    CompareOptions, Earlier, Marked, Model, RowSelection, Side, Unit, build,
+};
+use tickmark_analysis::report::Mark;
 
 fn as_json(model: &Model) -> serde_json::Value {
     crate::json::value(&crate::json::ComparisonPage::new(model, None))
@@ -58,4 +61,26 @@ fn html() {
 #[test]
 fn json() {
     insta::assert_json_snapshot!(as_json(&model()));
+}
+
+/// Contention of most figures of a side is said once; of a side where few figures have it, it stands with each.
+#[test]
+fn contention_is_said_once_of_the_side_where_it_is_usual() {
+    let mut model = model();
+    let contended = |share, sides| Marked { sides, mark: Mark::Contended { share, runs: 1, of: 2 } };
+    for line in &mut model.against[0].lines {
+        // Two recordings of a side have a mark each, and are one figure.
+        line.marks = vec![contended(0.25, [true, false]), contended(0.5, [true, false])];
+    }
+    model.against[0].lines[0].marks.push(contended(0.75, [false, true]));
+    let text = super::text(&model);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = model.against[0].lines.len();
+    assert!(words.contains(&format!("up to 50 % in {count} of {count} figures of the baseline (")), "{text}");
+    assert!(!words.contains("baseline: contended"), "{text}");
+    assert_eq!(
+        words.matches("candidate: contended: other tasks had up to 75 % of the CPU").count(),
+        1,
+        "{text}"
+    );
 }

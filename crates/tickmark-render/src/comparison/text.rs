@@ -51,13 +51,21 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
         let _ = writeln!(out, "{}", hanging(&line));
     }
     let contended = usual_contention(against);
-    if let Some(line) = &contended {
-        let _ = writeln!(out, "{}", hanging(line));
+    let said: Vec<&str> = contended.iter().flatten().map(String::as_str).collect();
+    if !said.is_empty() {
+        let line = format!(
+            "contended: other tasks had a share of the CPU, up to {} (--format json has each)",
+            said.join(" and ")
+        );
+        let _ = writeln!(out, "{}", hanging(&line));
     }
     for (kind, of_kind) in by_kind(against) {
+        // The mark of a side of which it is said stands with none of its figures.
+        let is_said =
+            |one: &Marked| one.sides.iter().zip(&contended).all(|(has, said)| !has || said.is_some());
         let without = |line: &&Line| {
             let mut line = (*line).clone();
-            line.marks.retain(|one| contended.is_none() || !matches!(one.mark, Mark::Contended { .. }));
+            line.marks.retain(|one| !matches!(one.mark, Mark::Contended { .. }) || !is_said(one));
             line
         };
         table(out, model, against, kind, &of_kind.iter().map(without).collect::<Vec<_>>());
@@ -73,29 +81,20 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     }
 }
 
-/// What other tasks had of the CPU, where more than half of the figures of a side were measured beside them: said once, and not with each.
-fn usual_contention(against: &Against) -> Option<String> {
-    let shares = |side: usize| -> Vec<f64> {
+/// What other tasks had of the CPU, of each side of which more than half of the figures were measured beside them.
+fn usual_contention(against: &Against) -> [Option<String>; 2] {
+    let all = against.lines.len();
+    [(0, "baseline"), (1, "candidate")].map(|(side, name)| {
         let share = |one: &Marked| match one.mark {
             Mark::Contended { share, .. } if one.sides[side] => Some(share),
             _ => None,
         };
         let most = |line: &Line| line.marks.iter().filter_map(share).reduce(f64::max);
-        against.lines.iter().filter_map(most).collect()
-    };
-    let sides = [("baseline", shares(0)), ("candidate", shares(1))];
-    if !sides.iter().any(|(_, shares)| shares.len() > 1 && shares.len() * 2 > against.lines.len()) {
-        return None;
-    }
-    let said = sides.iter().filter_map(|(side, shares)| {
-        let most = shares.iter().copied().reduce(f64::max)?;
-        let (count, all) = (shares.len(), against.lines.len());
-        Some(format!("{} in {count} of {all} figures of the {side}", percent(most)))
-    });
-    Some(format!(
-        "contended: other tasks had a share of the CPU, up to {} (--format json has each)",
-        said.collect::<Vec<_>>().join(" and ")
-    ))
+        let shares: Vec<f64> = against.lines.iter().filter_map(most).collect();
+        let count = shares.len();
+        let most = shares.into_iter().reduce(f64::max).filter(|_| count > 1 && count * 2 > all)?;
+        Some(format!("{} in {count} of {all} figures of the {name}", percent(most)))
+    })
 }
 
 /// The figures of a kind; the verdict that most of them have stands above.
