@@ -1,6 +1,7 @@
 //! Whose CPU time a command was, as text.
 
-use crate::grid::{lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::lines;
 use crate::number::{percent, time};
 use anstyle::Style;
 use std::fmt::Write;

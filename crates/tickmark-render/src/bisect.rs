@@ -1,6 +1,7 @@
 //! With which commit a figure changed: as text and as JSON.
 
-use crate::grid::{table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::table;
 use crate::number::{change, count, percent, time};
 use std::fmt::Write;
 use std::ops::RangeInclusive;

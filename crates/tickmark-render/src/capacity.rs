@@ -1,6 +1,7 @@
 //! The highest rate of transactions that keeps a limit, as text.
 
-use crate::grid::{table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::table;
 use crate::number::{count, percent, value};
 use std::fmt::Write;
 use tickmark_analysis::capacity::Capacity;

@@ -1,6 +1,7 @@
 //! How often a command reads clocks, as text.
 
-use crate::grid::{table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::table;
 use crate::number::{percent, time};
 use anstyle::Style;
 use std::fmt::Write;

@@ -4,7 +4,8 @@ mod document;
 pub(crate) mod settings;
 mod words;
 
-use crate::grid::{fitting_table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::fitting_table;
 use crate::number::{bytes, percent, time, value};
 use crate::plot::{Axis, Plot, Series};
 use anstyle::Style;

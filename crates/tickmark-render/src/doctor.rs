@@ -1,6 +1,6 @@
 //! A machine's losses, as text, JSON and OpenMetrics.
 
-use crate::grid::{shortened, wrapped};
+use crate::fold::{shortened, wrapped};
 use crate::number::{self, percent, time};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;

@@ -1,6 +1,7 @@
 //! Cost of a slower clock for a server, as text.
 
-use crate::grid::{fitting_table, table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::{fitting_table, table};
 use crate::number::{count as count_of, percent, time};
 use anstyle::Style;
 use std::fmt::Write;

@@ -10,7 +10,7 @@ pub(crate) use html::sections;
 pub use html::{flames, html};
 pub use summary::summary;
 
-use crate::grid::hanging;
+use crate::fold::hanging;
 use crate::number::percent;
 use std::fmt::Write;
 use tables::{FunctionTable, kinds_text};

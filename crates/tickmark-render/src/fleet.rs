@@ -5,7 +5,8 @@ mod page;
 
 pub use page::html;
 
-use crate::grid::{fitting_table, shortened, wrapped};
+use crate::fold::{shortened, wrapped};
+use crate::grid::fitting_table;
 use crate::number::{change, percent, value};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;

@@ -5,7 +5,8 @@ mod limits;
 mod xml;
 
 use crate::comparison::difference;
-use crate::grid::{table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::table;
 use crate::number::{self, change, count, value};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;

@@ -1,12 +1,11 @@
 //! Columns under each other.
 
+use crate::fold::wrapped;
 use anstyle::Style;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
-use textwrap::core::display_width;
 
 /// Columns of a terminal of the usual size.
 const USUAL: usize = 80;
@@ -30,31 +29,6 @@ pub fn reader_width() -> Option<usize> {
 pub fn width_of(terminal: Option<usize>) -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     said.or(terminal).map(|width: usize| width.clamp(40, 300))
-}
-
-/// A text whose lines fit where somebody reads: longer ones are folded between words, and go on below their beginning.
-#[must_use]
-pub fn folded(text: &str) -> Cow<'_, str> {
-    folded_to(text, reader_width())
-}
-
-/// The same for a reader with another width, or with none.
-#[must_use]
-pub fn folded_to(text: &str, width: Option<usize>) -> Cow<'_, str> {
-    let Some(width) = width else { return Cow::Borrowed(text) };
-    if text.lines().all(|line| display_width(line) <= width) {
-        return Cow::Borrowed(text);
-    }
-    let fold = |line: &str| {
-        let indent = " ".repeat((line.len() - line.trim_start().len() + 2).min(width / 2));
-        textwrap::fill(line, folding(width).subsequent_indent(&indent))
-    };
-    let folded = text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
-        Some(line) if display_width(line) > width => fold(line) + "\n",
-        None if display_width(line) > width => fold(line),
-        _ => line.to_owned(),
-    });
-    Cow::Owned(folded.collect())
 }
 
 /// True where the locale names ASCII: C or POSIX, in the first of its variables that is set.
@@ -190,42 +164,6 @@ pub(crate) fn definitions<'a>(
     }
 }
 
-/// A text in lines of at most [`width`], each behind `indent` blanks.
-pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {
-    let blanks = " ".repeat(indent);
-    let options = folding(width()).initial_indent(&blanks).subsequent_indent(&blanks);
-    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
-}
-
-/// How lines are folded: between words, neither in one nor behind its hyphen.
-#[must_use]
-pub fn folding<'a>(width: usize) -> textwrap::Options<'a> {
-    let options = textwrap::Options::new(width).break_words(false);
-    options.word_splitter(textwrap::WordSplitter::NoHyphenation)
-}
-
-/// A text in lines of at most [`width`].
-#[must_use]
-pub fn paragraph(text: &str) -> String {
-    textwrap::fill(text, folding(width()))
-}
-
-/// As many whole words of a text as so many characters have room for; of a single word its beginning.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let (room, is_gap) = (most.saturating_sub(3), |c: char| matches!(c, ' ' | ','));
-    let cut: String = text.chars().take(room).collect();
-    let end = if text.chars().nth(room).is_some_and(is_gap) { None } else { cut.rfind(is_gap) };
-    format!("{}...", end.map_or(cut.as_str(), |end| &cut[..end]).trim_end_matches(is_gap))
-}
-
-/// A text whose lines but the first are indented.
-pub(crate) fn hanging(text: &str) -> String {
-    textwrap::fill(text, folding(width()).subsequent_indent("  "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,14 +171,6 @@ mod tests {
     #[test]
     fn what_is_drawn_has_a_form_in_ascii() {
         assert_eq!(in_ascii("a · ±3 % ▁▄█ Zürich"), "a - +-3 % .=@ Zürich");
-    }
-
-    #[test]
-    fn a_text_is_cut_between_its_words() {
-        assert_eq!(shortened("short", 8), "short");
-        assert_eq!(shortened("--workers 1 --reads 10", 21), "--workers 1...");
-        assert_eq!(shortened("menu,haltpoll,teo", 16), "menu,haltpoll...");
-        assert_eq!(shortened("unbreakable", 8), "unbre...");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Figures over time: as text and as a page.
 
 use crate::comparison::{chance, difference};
-use crate::grid::wrapped;
+use crate::fold::wrapped;
 use crate::number::{self, count, time, value};
 use crate::page::frame::{self, Section};
 use crate::plot::{Axis, Plot, Series as Points, Shape};

@@ -1,6 +1,7 @@
 //! Transactions over HTTP, as text.
 
-use crate::grid::{table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::table;
 use crate::number::{count, percent, time, value};
 use anstyle::Style;
 use std::fmt::Write;

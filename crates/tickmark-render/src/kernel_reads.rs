@@ -1,6 +1,7 @@
 //! How often the kernel reads its clock source in each operation, as a table.
 
-use crate::grid::{lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::lines;
 use crate::number::time;
 use std::fmt::Write;
 use tickmark_analysis::kernel_reads::{Operation, Reads};

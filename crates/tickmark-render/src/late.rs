@@ -1,6 +1,7 @@
 //! Why wake-ups were late, by the kernel's own events, as text.
 
-use crate::grid::{fitting_table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::fitting_table;
 use crate::number::{count, percent, time};
 use std::fmt::Write;
 use tickmark_analysis::noise::{Cause, LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT};

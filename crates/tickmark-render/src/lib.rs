@@ -28,6 +28,7 @@ pub mod dose;
 pub mod explain;
 mod finding;
 pub mod fleet;
+mod fold;
 pub mod gate;
 mod grid;
 pub mod history;
@@ -54,8 +55,7 @@ pub mod wakes;
 pub mod what_if;
 pub mod witness;
 
-pub use grid::{
-    folded, folded_to, folding, in_ascii, is_ascii_locale, paragraph, reader_width, width, width_of,
-};
+pub use fold::{copyable, folded, folded_to, folding, paragraph};
+pub use grid::{in_ascii, is_ascii_locale, reader_width, width, width_of};
 pub use number::{count, figure, time};
 pub use reason::{elsewhere, incomparable, no_figure};

@@ -1,6 +1,7 @@
 //! Interruptions of a spinning loop, as text and as JSON.
 
-use crate::grid::{fitting, lines, width, wrapped};
+use crate::fold::wrapped;
+use crate::grid::{fitting, lines, width};
 use crate::number::{count, percent, time};
 use crate::{reason, witness};
 use anstyle::Style;

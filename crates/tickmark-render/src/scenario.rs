@@ -1,6 +1,7 @@
 //! Errors of rows of timers, as text, JSON, columns and plot.
 
-use crate::grid::{fitting_table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::fitting_table;
 use crate::number::{percent, time};
 use crate::plot::{Axis, Plot, Series};
 use std::fmt::Write;

@@ -1,6 +1,7 @@
 //! What had the server's CPU during the slowest requests, as text.
 
-use crate::grid::{fitting_table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::fitting_table;
 use crate::late::tail;
 use crate::number::{count, time};
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! Commands side by side: which is faster, by how much, how sure.
 
 use crate::comparison::words;
-use crate::grid::{fitting_table, hanging};
+use crate::fold::hanging;
+use crate::grid::fitting_table;
 use crate::number::{count, percent, value};
 use anstyle::Style;
 use std::fmt::Write;

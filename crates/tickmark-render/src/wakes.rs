@@ -1,6 +1,7 @@
 //! How late programs were woken, as text and as JSON.
 
-use crate::grid::{lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::lines;
 use crate::late;
 use crate::number::{percent, time};
 use anstyle::Style;

@@ -1,6 +1,7 @@
 //! Predicted cost of a tick at another HZ, in words and as JSON.
 
-use crate::grid::{lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::lines;
 use crate::number::time;
 use std::fmt::Write;
 use tickmark_analysis::what_if::{Clocked, WhatIf};

@@ -1,6 +1,7 @@
 //! Who took a CPU, by the kernel's own events, as text.
 
-use crate::grid::{fitting, lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::{fitting, lines};
 use crate::noise::{HEADING, heat, share};
 use crate::number::{count, percent, time};
 use std::fmt::Write;

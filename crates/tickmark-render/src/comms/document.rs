@@ -1,7 +1,8 @@
 //! The document's figures of 1998 on messages and load, beside ours.
 
 use super::{HEADING, bytes, rate, share};
-use crate::grid::{lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::lines;
 use crate::number::time;
 use std::fmt::Write;
 use tickmark_analysis::comms::{Comms, Document, LongLoad};

@@ -1,7 +1,8 @@
 //! Whether a setting of messages matters.
 
 use super::HEADING;
-use crate::grid::{lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::lines;
 use crate::number::bytes;
 use std::fmt::Write;
 use tickmark_analysis::comms::Contrast;

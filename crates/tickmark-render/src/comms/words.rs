@@ -1,7 +1,8 @@
 //! Sentences about messages: the model, the meters, packets, and what the columns are.
 
 use super::{HEADING, rate, share};
-use crate::grid::{lines, wrapped};
+use crate::fold::wrapped;
+use crate::grid::lines;
 use crate::number::{bytes, percent, time};
 use std::fmt::Write;
 use tickmark_analysis::comms::{CommsSummary, Cpu, Law, Packet};

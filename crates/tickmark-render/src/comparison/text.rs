@@ -3,7 +3,8 @@
 use super::kinds::{Kind, answer, by_kind, largest, next};
 use super::strip;
 use super::words::{self, Printed};
-use crate::grid::{hanging, lines, width, wrapped};
+use crate::fold::{hanging, wrapped};
+use crate::grid::{lines, width};
 use crate::number::percent;
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;

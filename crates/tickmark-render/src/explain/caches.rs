@@ -1,7 +1,8 @@
 //! What simulated caches add to the effect of a setting.
 
 use super::instructions;
-use crate::grid::{fitting_table, hanging};
+use crate::fold::hanging;
+use crate::grid::fitting_table;
 use crate::number::change;
 use std::fmt::Write;
 use tickmark_analysis::explain::CacheEffect;

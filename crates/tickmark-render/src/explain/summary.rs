@@ -1,7 +1,7 @@
 //! An explanation of several settings in a few lines: the tables stand on the page of its recordings.
 
 use super::{Explained, NOTHING, answer, compared_answer, instructions, more, spoken, that_matter};
-use crate::grid::hanging;
+use crate::fold::hanging;
 use std::fmt::Write;
 use tickmark_analysis::explain::{Explanation, Function, difference};
 

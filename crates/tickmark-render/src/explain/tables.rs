@@ -1,7 +1,8 @@
 //! Tables of functions and of kinds, for the terminal with their first rows and for a page with all.
 
 use super::{NOTHING, instructions, more};
-use crate::grid::{fitting_table, hanging};
+use crate::fold::hanging;
+use crate::grid::fitting_table;
 use crate::number::percent;
 use maud::{Markup, html};
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! Links between machines.
 
 use super::MOST;
-use crate::grid::{fitting_table, wrapped};
+use crate::fold::wrapped;
+use crate::grid::fitting_table;
 use crate::number::{percent, time, value};
 use maud::{Markup, html};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Many machines, as a page that stands alone.
 
 use super::{against, group, rule};
-use crate::grid::shortened;
+use crate::fold::shortened;
 use crate::number::value;
 use crate::page::frame::{self, Section};
 use crate::plot::{Axis, Dots, Drawing, Row};

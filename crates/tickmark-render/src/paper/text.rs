@@ -2,7 +2,8 @@
 
 use super::figures::{agreement, claim_figure, found_here, reasons, verdict};
 use super::{Form, FormPlace, PaperReport, duration};
-use crate::grid::{definitions, wrapped, wrapped_table};
+use crate::fold::wrapped;
+use crate::grid::{definitions, wrapped_table};
 use anstyle::Style;
 use std::fmt::Write;
 use tickmark_analysis::paper::{Agreement, AnsweredClaim};

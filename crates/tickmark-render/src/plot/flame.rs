@@ -3,7 +3,7 @@
 
 use super::CHARACTER;
 use super::svg::{Svg, WIDTH};
-use crate::grid::shortened;
+use crate::fold::shortened;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

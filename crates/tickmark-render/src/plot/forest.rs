@@ -3,7 +3,7 @@
 use super::axis::{Axis, Range};
 use super::svg::{Svg, WIDTH};
 use super::{NAME, left_of, style};
-use crate::grid::shortened;
+use crate::fold::shortened;
 use std::fmt::Write;
 
 /// One of them.

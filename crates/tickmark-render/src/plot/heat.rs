@@ -2,7 +2,7 @@
 
 use super::svg::{Svg, WIDTH};
 use super::{NAME, left_of};
-use crate::grid::shortened;
+use crate::fold::shortened;
 use std::fmt::Write;
 
 /// Cells in rows.

@@ -1,7 +1,8 @@
 //! The model as text for a person.
 
 use super::answer;
-use crate::grid::{self, wrapped};
+use crate::fold::wrapped;
+use crate::grid::{self};
 use crate::reason::UsualCaveats;
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};

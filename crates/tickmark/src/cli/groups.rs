@@ -166,7 +166,7 @@ fn fitted(text: &str, width: usize) -> String {
         }
         match example(line) {
             Some((command, "")) => {
-                let _ = writeln!(out, "{}", copyable(command, width));
+                let _ = writeln!(out, "{}", tickmark_render::copyable(&format!("  {command}"), width));
             }
             Some((command, about))
                 if command.len() + 4 <= beside && beside + about.chars().count() + 2 <= width =>
@@ -176,7 +176,12 @@ fn fitted(text: &str, width: usize) -> String {
             Some((command, about)) => {
                 let options =
                     tickmark_render::folding(width).initial_indent("  # ").subsequent_indent("  # ");
-                let _ = writeln!(out, "{}\n{}", textwrap::fill(about, options), copyable(command, width));
+                let _ = writeln!(
+                    out,
+                    "{}\n{}",
+                    textwrap::fill(about, options),
+                    tickmark_render::copyable(&format!("  {command}"), width)
+                );
             }
             None => {
                 let _ = writeln!(out, "{line}");
@@ -184,18 +189,6 @@ fn fitted(text: &str, width: usize) -> String {
         }
     }
     out.trim_end().to_owned()
-}
-
-/// A command, continued on more lines as a shell reads them where it is longer than the terminal is wide.
-fn copyable(command: &str, width: usize) -> String {
-    let lines = tickmark_render::folding(width - 2).initial_indent("  ").subsequent_indent("    ");
-    let lines = lines.word_separator(textwrap::WordSeparator::AsciiSpace);
-    // What stands in quotes stays on one line: every other part does.
-    let parts = command.split('\'').enumerate();
-    let parts =
-        parts.map(|(at, part)| if at % 2 == 0 { part.to_owned() } else { part.replace(' ', "\u{a0}") });
-    let whole = parts.collect::<Vec<_>>().join("'");
-    textwrap::wrap(&whole, lines).join(" \\\n").replace('\u{a0}', " ")
 }
 
 /// A command that can be copied, and what it does.

@@ -118,11 +118,11 @@ pub(in crate::command) fn carry_out(
             "no machine {name} in this file: the interrupted recording is of another one"
         )));
     }
-    let text = format!("{boots} boots in {:.0} s\n", measuring.elapsed().as_secs_f64());
+    let text = format!("{boots} boots in {:.0} s", measuring.elapsed().as_secs_f64());
     if shown.format == CompareFormat::Text {
-        crate::command::print(&text)?;
+        crate::command::print(&format!("{text}\n"))?;
     } else {
-        anstream::eprint!("{text}");
+        crate::notice!("{text}");
     }
     Ok((code, all))
 }

@@ -371,6 +371,6 @@ fn show(options: &VersusOptions, versus: &Versus, measured: &Measured) -> Result
         (format, Some(model)) => compare::show(model, format)?,
         (_, None) => {}
     }
-    anstream::eprint!("{line}");
+    crate::notice!("{}", line.trim_end());
     Ok(())
 }

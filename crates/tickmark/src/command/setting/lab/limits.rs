@@ -74,7 +74,7 @@ pub(super) fn judge(
         match by_function(store, bench, (options, recording), (metric, count, *most), tick) {
             Ok(functions) if options.output.format == Format::Text => crate::command::print(&functions)?,
             // The recording is one value.
-            Ok(functions) => anstream::eprint!("{functions}"),
+            Ok(functions) => crate::notice!("{}", functions.trim_end()),
             Err(why) if bench.control.stopped() => return Err(why),
             // The verdict does not need it.
             Err(_) if !is_above => {}
