@@ -13,10 +13,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
-use tickmark_probe::sys::{guest, host, limits, maps, osnoise};
+use tickmark_probe::sys::{busiest, guest, host, limits, maps, osnoise};
 use tickmark_wire::shared::{self, MOST_PADDING};
 use tickmark_wire::{
-    Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started,
+    Event, FORMAT, Hello, Nanos, Plan, Reason, Refusal, RefusalKind, RunPlan, Settled, Started, names,
 };
 
 /// A run's own timer comes first; this much later it is killed.
@@ -85,8 +85,13 @@ pub(crate) fn run(prefix: &[&str], words: Option<&[String]>) -> ExitCode {
     let (plan, settled, scratch) = (&plan, &settled, &scratch);
     let ends = out.survey.as_ref().map(|survey| survey.ends);
     let supervisor = Supervisor { prefix, plan, settled, scratch, sizes, batch, clock_source, ends };
+    let others = busiest::Watch::begin();
     let complete = plan.runs.iter().all(|run| supervisor.carry_out(run, &mut out));
-    out.event(&Event::Goodbye { complete, state: environment::state(settled.cpu) });
+    let mut state = environment::state(settled.cpu);
+    if let Some(words) = others.and_then(busiest::Watch::end) {
+        state.know(names::OTHER_TASKS, "/proc/PID/stat, with children that were waited for", words);
+    }
+    out.event(&Event::Goodbye { complete, state });
     if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

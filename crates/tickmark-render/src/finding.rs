@@ -3,6 +3,7 @@
 use crate::noise::what;
 use crate::number::{percent, time};
 use crate::reason::{elsewhere, mark};
+use std::collections::BTreeMap;
 use tickmark_analysis::report::{Finding, Mark, RowStatus};
 
 pub(crate) fn text(finding: &Finding) -> String {
@@ -37,10 +38,11 @@ pub(crate) fn text(finding: &Finding) -> String {
             time(*late),
             time(*slack)
         ),
-        Finding::Contended { metrics, share } => format!(
-            "up to {} of the CPU was not the probe's while {} measured: not the cost on an idle CPU; --priority fifo:50 keeps other tasks off, for 95 % of each second",
+        Finding::Contended { metrics, share, tasks } => format!(
+            "up to {} of the CPU was not the probe's while {} measured{}: not the cost on an idle CPU; --priority fifo:50 keeps other tasks off, for 95 % of each second",
             percent(*share),
-            names(metrics)
+            names(metrics),
+            by_whom(tasks)
         ),
         Finding::Disturbed { metrics, share } => {
             format!("up to {} of the batches were disturbed for {}", percent(*share), names(metrics))
@@ -78,6 +80,18 @@ pub(crate) fn text(finding: &Finding) -> String {
 
 fn reason(why: Option<&Mark>) -> String {
     why.map_or_else(|| "no reason is recorded".to_owned(), mark)
+}
+
+/// Which tasks had most CPU time, in s; nothing where none is known.
+pub(crate) fn by_whom(tasks: &BTreeMap<String, f64>) -> String {
+    let mut all: Vec<(&String, &f64)> = tasks.iter().collect();
+    all.sort_by(|a, b| b.1.total_cmp(a.1));
+    let words: Vec<String> =
+        all.iter().take(3).map(|(name, seconds)| format!("{name} {}", time(**seconds * 1e9))).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("; most CPU time meanwhile, on any CPU: {}", words.join(", "))
 }
 
 /// Up to three names, and how many more.

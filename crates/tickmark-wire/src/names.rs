@@ -5,6 +5,8 @@
 pub const TICK: &str = "tick";
 /// The tick's loop with the kernel's events recorded beside it: a probe.
 pub const WITNESS: &str = "tick.witness";
+/// A fact of a session's end: other processes that had most CPU time meanwhile, as `cargo 12.3 s, cc1 0.8 s`.
+pub const OTHER_TASKS: &str = "state.other_tasks";
 /// The loop that does nothing: what it loses is the share of the processor that interrupts take.
 pub const SPIN: &str = "tick.spin";
 /// The kernel's own instrument for what interrupts a CPU, a probe.

@@ -8,8 +8,9 @@ use crate::noise::GapCause;
 use crate::sample::{NoFigure, Sample};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tickmark_store::{Elsewhere, Id, Recording};
-use tickmark_wire::{Group, Nanos, names};
+use tickmark_wire::{Environment, Group, Nanos, names};
 
 /// A share of the CPU that others have, above which it is told of.
 const NOISY: f64 = 0.01;
@@ -41,8 +42,8 @@ pub enum Finding {
     PriorityRefused { priority: String, why: String },
     /// Wake-up latency is made of timer slack.
     Slack { late: f64, slack: f64 },
-    /// Other tasks had up to this share of the CPU.
-    Contended { metrics: Vec<String>, share: f64 },
+    /// Other tasks had up to this share of the CPU; those that had most CPU time in the sessions, on any CPU, in s.
+    Contended { metrics: Vec<String>, share: f64, tasks: BTreeMap<String, f64> },
     /// Up to this share of the batches was disturbed.
     Disturbed { metrics: Vec<String>, share: f64 },
     /// The hypervisor took this share.
@@ -92,7 +93,7 @@ pub(super) fn find_all(
     let has_tick = samples.iter().any(|sample| sample.metric.name.as_str() == names::TICK);
     noise(recording, if has_tick { NOISY } else { BUSY }, &mut findings);
     settings(recording, &rows, &mut findings);
-    disturbances(samples, header, &rows, &mut findings);
+    disturbances(recording, samples, header, &rows, &mut findings);
     failures(&rows, &mut findings);
     recorded(recording, &mut findings);
     findings
@@ -182,14 +183,30 @@ fn settings(recording: &Recording, rows: &[&Row], findings: &mut Vec<Finding>) {
     }
 }
 
-fn disturbances(samples: &[Sample<'_>], header: &Header, rows: &[&Row], findings: &mut Vec<Finding>) {
+/// What the ends of sessions say of other tasks, with the CPU time of each in all of them, in s.
+fn other_tasks(ends: &[Environment]) -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    let each = ends.iter().filter_map(|end| end.get(names::OTHER_TASKS)).flat_map(|text| text.split(", "));
+    for (name, seconds) in each.filter_map(|one| one.strip_suffix(" s")?.rsplit_once(' ')) {
+        *all.entry(name.to_owned()).or_default() += seconds.parse().unwrap_or(0.0);
+    }
+    all
+}
+
+fn disturbances(
+    recording: &Recording,
+    samples: &[Sample<'_>],
+    header: &Header,
+    rows: &[&Row],
+    findings: &mut Vec<Finding>,
+) {
     let largest = |of: &dyn Fn(&Row) -> Option<f64>| {
         let marked: Vec<(&&Row, f64)> = rows.iter().filter_map(|row| Some((row, of(row)?))).collect();
         let share = marked.iter().map(|(_, share)| *share).max_by(f64::total_cmp)?;
         Some((marked.iter().map(|(row, _)| row.metric.clone()).collect::<Vec<_>>(), share))
     };
     if let Some((metrics, share)) = largest(&|row| row.contended) {
-        findings.push(Finding::Contended { metrics, share });
+        findings.push(Finding::Contended { metrics, share, tasks: other_tasks(&recording.ends) });
     }
     if let Some((metrics, share)) = largest(&|row| row.disturbed.filter(|share| *share > 0.2)) {
         findings.push(Finding::Disturbed { metrics, share });

@@ -84,7 +84,7 @@ fn settle(settings: &Settings) -> Result<(), Error> {
     }
     match limits::set_priority(settings.priority) {
         Err(error) if !settings.priority_optional => {
-            Err(refused(format!("priority {}", settings.priority))(error))
+            Err(crate::knob::refused_priority(settings.priority, error.errno))
         }
         _ => Ok(()),
     }

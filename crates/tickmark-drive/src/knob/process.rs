@@ -73,6 +73,12 @@ impl Knob for Slack {
     }
 }
 
+/// That a priority was refused, why, and what can be done.
+pub(crate) fn refused_priority(priority: Priority, errno: i32) -> Error {
+    let why = limits::refused_because(errno);
+    Error::Refused(format!("priority {priority} was refused ({why}); run as root or raise the rtprio limit"))
+}
+
 /// Scheduling policy.
 #[derive(Debug)]
 pub(super) struct Policy;
@@ -88,8 +94,12 @@ impl Knob for Policy {
         policy(setting).map(drop)
     }
 
-    fn set(&self, _: usize, _: &str) -> Result<(), Error> {
-        Ok(())
+    fn set(&self, _: usize, setting: &str) -> Result<(), Error> {
+        let priority = policy(setting)?;
+        // A thread takes its priority with it.
+        let tried = std::thread::scope(|scope| scope.spawn(|| limits::set_priority(priority)).join());
+        let Ok(Err(error)) = tried else { return Ok(()) };
+        Err(refused_priority(priority, error.errno))
     }
 
     fn current_setting(&self, hello: Option<&Hello>) -> Result<Option<String>, Error> {

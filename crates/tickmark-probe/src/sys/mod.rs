@@ -1,6 +1,8 @@
 //! Everything that talks to the kernel or to the processor directly. All `unsafe` of this crate is
 //! here, behind functions that are safe to call.
 
+#[cfg(feature = "whole")]
+pub mod busiest;
 pub mod calendar;
 pub mod cgroup;
 pub mod chain;
@@ -54,6 +56,28 @@ pub mod wake;
 mod without;
 
 use std::ffi::{c_int, c_long};
+
+/// Of the small agent nobody asks which processes had the CPUs.
+#[cfg(not(feature = "whole"))]
+pub mod busiest {
+    /// There is none.
+    #[derive(Debug)]
+    pub enum Watch {}
+
+    impl Watch {
+        /// None.
+        #[must_use]
+        pub fn begin() -> Option<Self> {
+            None
+        }
+
+        /// Nothing.
+        #[must_use]
+        pub fn end(self) -> Option<String> {
+            match self {}
+        }
+    }
+}
 
 /// A system call that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -75,7 +75,7 @@ pub fn unavailable(kind: Kind) -> Option<String> {
     let root = Path::new(TRACEFS);
     let tracers = root.join("available_tracers");
     match std::fs::read_to_string(&tracers) {
-        Err(error) => Some(format!("{}: {error}", tracers.display())),
+        Err(error) => Some(format!("{}: {error}; run as root, with tracefs mounted", tracers.display())),
         Ok(text) if !text.split_whitespace().any(|tracer| tracer == kind.name()) => {
             let name = kind.name();
             Some(format!("this kernel has no {name} tracer (CONFIG_{}_TRACER)", name.to_uppercase()))

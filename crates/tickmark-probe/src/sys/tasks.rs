@@ -121,7 +121,7 @@ pub fn sum(accounts: impl Iterator<Item = Account>) -> Account {
 }
 
 /// Of proc_pid_stat(5), from the third on.
-fn fields(status: &str) -> Option<std::str::SplitWhitespace<'_>> {
+pub(super) fn fields(status: &str) -> Option<std::str::SplitWhitespace<'_>> {
     Some(status.rsplit_once(')')?.1.split_whitespace())
 }
 

@@ -1,8 +1,8 @@
 //! What a recording of a whole machine says, in a few lines that stand before its rows.
 
 use crate::grid::definitions;
-use crate::number;
-use tickmark_analysis::report::{Header, Model, Note, Row};
+use crate::{finding, number};
+use tickmark_analysis::report::{Finding, Header, Model, Note, Row};
 
 /// So many rows are an answer by themselves.
 const SHORT: usize = 2;
@@ -144,6 +144,10 @@ fn trust(model: &Model) -> Option<String> {
     if measured.is_empty() {
         return None;
     }
+    let tasks = model.findings.iter().find_map(|one| match one {
+        Finding::Contended { tasks, .. } => Some(tasks),
+        _ => None,
+    });
     let rounds = number::count(model.header.rounds, "run");
     let mut parts = vec![match model.header.rounds {
         0 | 1 => format!("{rounds}: how far runs differ is not known"),
@@ -162,10 +166,11 @@ fn trust(model: &Model) -> Option<String> {
     parts.push(match contended.iter().copied().reduce(f64::max) {
         Some(most) => {
             format!(
-                "{} of {} figures contended: other tasks had up to {} of the CPU",
+                "{} of {} figures contended: other tasks had up to {} of the CPU{}",
                 contended.len(),
                 measured.len(),
-                number::percent(most)
+                number::percent(most),
+                tasks.map_or_else(String::new, finding::by_whom)
             )
         }
         None => "none contended".to_owned(),

@@ -104,14 +104,14 @@ fn headlines(out: &mut String, model: &Model) {
 
 /// The findings, without what the line of trust says where there is one; in short the first of them.
 fn notes(out: &mut String, model: &Model, is_short: bool) {
-    if !model.findings.is_empty() {
-        let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
-        let shown = |one: &&Finding| !(answer::is_given(model) && matches!(one, Finding::Contended { .. }));
-        let most = if is_short { FIRST } else { usize::MAX };
-        for one in model.findings.iter().filter(shown).take(most) {
-            let text = wrapped(&finding::text(one), 4).join("\n");
-            let _ = writeln!(out, "  {MARK}-{MARK:#} {}", text.trim_start());
+    let shown = |one: &&Finding| !(answer::is_given(model) && matches!(one, Finding::Contended { .. }));
+    let most = if is_short { FIRST } else { usize::MAX };
+    for (number, one) in model.findings.iter().filter(shown).take(most).enumerate() {
+        if number == 0 {
+            let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
         }
+        let text = wrapped(&finding::text(one), 4).join("\n");
+        let _ = writeln!(out, "  {MARK}-{MARK:#} {}", text.trim_start());
     }
 }
 
