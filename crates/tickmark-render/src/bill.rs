@@ -43,6 +43,7 @@ pub fn text(bill: &Bill) -> String {
     }
     out.push('\n');
     let took = bill.time.0;
+    let several = bill.parts.iter().any(|(_, _, each)| each.len() > 1);
     let row = |(part, value, each): (&str, f64, &[f64])| {
         let ends = each.iter().copied().reduce(f64::min).zip(each.iter().copied().reduce(f64::max));
         let ends = ends.filter(|_| each.len() > 1);
@@ -51,12 +52,13 @@ pub fn text(bill: &Bill) -> String {
         });
         let each = bill.count.0.filter(|count| *count > 0.0).map(|count| signed(value / count, time));
         let cells = [part.to_owned(), signed(value, time), signed(value / took, percent)];
-        cells.into_iter().chain(each).chain([runs]).collect::<Vec<_>>()
+        cells.into_iter().chain(each).chain(several.then_some(runs)).collect::<Vec<_>>()
     };
     let each = bill.count.0.filter(|count| *count > 0.0).map(|_| "for each");
-    let heading = ["CPU time", "median", "of one CPU"].into_iter().chain(each).chain(["runs"]);
+    let middle = if several { "median" } else { "time" };
+    let heading = ["CPU time", middle, "of one CPU"].into_iter().chain(each).chain(several.then_some("runs"));
     let heading: Vec<String> = heading.map(str::to_owned).collect();
-    let last = heading.len() - 1;
+    let last = heading.len() - usize::from(several);
     let parts = bill.parts.iter().map(|(what, value, each)| row((title(*what), *value, each)));
     let rows = std::iter::once(heading).chain([row(("total", bill.total, &[]))]).chain(parts);
     for (number, line) in lines(rows, 1..last).into_iter().enumerate() {
@@ -80,6 +82,10 @@ fn answer(bill: &Bill) -> String {
     };
     let billed = format!("{} of CPU time is billed to it", signed(value(BillItem::Billed), time));
     let largest = bill.parts.iter().map(|(_, value, _)| *value).fold(0.0, f64::max);
+    if bill.total > 0.0 && value(BillItem::Billed) > bill.total {
+        let took = signed(bill.total, time);
+        return format!("{billed}, though all that ran took {took}: its bill has time in it that others had");
+    }
     if bill.total <= 0.0 || largest > bill.total {
         let left = signed(value(BillItem::Unattributed), time);
         return format!("{billed}; the accounts of all that ran do not add up ({left} unattributed)");

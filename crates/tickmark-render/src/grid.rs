@@ -80,7 +80,8 @@ pub(crate) fn lines(
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// The same, without those of the columns in `droppable` that have no room beside an indent of 2, the first one first.
+/// The same, without those of the columns in `droppable` that have no room beside an indent of 2, the first one first;
+/// a last line names them.
 pub(crate) fn fitting(rows: &[Vec<String>], right: &[usize], droppable: &[usize]) -> Vec<String> {
     let mut kept: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).collect();
     let made = |kept: &[usize]| {
@@ -97,6 +98,16 @@ pub(crate) fn fitting(rows: &[Vec<String>], right: &[usize], droppable: &[usize]
         }
         kept.retain(|at| at != column);
         table = made(&kept);
+    }
+    let dropped: Vec<&str> = rows
+        .first()
+        .into_iter()
+        .flat_map(|heading| {
+            heading.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, name)| name.as_str())
+        })
+        .collect();
+    if !dropped.is_empty() {
+        table.push(format!("(no room for: {})", dropped.join(", ")));
     }
     table
 }

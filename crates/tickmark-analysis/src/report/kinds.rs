@@ -45,13 +45,20 @@ fn lost(sample: &Sample<'_>) -> Row {
     row
 }
 
+/// A title of the tick's loop, which is another where the kernel's events were recorded beside it.
+fn titled(sample: &Sample<'_>, title: &str) -> String {
+    let is_witnessed = sample.metric.name.as_str() == names::WITNESS;
+    format!("{title}{}", if is_witnessed { ", events recorded" } else { "" })
+}
+
 fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     let train = |run: &Figures| match &run.detail {
         Detail::Tick(train) => Some(train.clone()),
         _ => None,
     };
     let each = |pick: fn(&Train) -> Option<f64>| move |run: &Figures| pick(&train(run)?);
-    let mut rate = rows::row(sample, ".rate", "tick rate", each(|train| Some(train.frequency)));
+    let titled = |title: &str| titled(sample, title);
+    let mut rate = rows::row(sample, ".rate", &titled("tick rate"), each(|train| Some(train.frequency)));
     rate.unit = Unit::Hz;
     rate.better = Better::Neither;
     rate.unconfirmed = sample.runs.iter().filter_map(train).any(|train| !train.confirmed);
@@ -61,14 +68,15 @@ fn tick(sample: &Sample<'_>, recording: &Recording) -> Vec<Row> {
     let frequency = rate.value.map(|value| value.point);
     rate.frequency = frequency;
 
-    let mut cost = rows::row(sample, ".cost", "cost of one tick", each(|train| Some(train.cost?.length[1])));
+    let mut cost =
+        rows::row(sample, ".cost", &titled("cost of one tick"), each(|train| Some(train.cost?.length[1])));
     let ends = |pick: fn(&Train) -> Option<f64>| median(sample.runs.iter().filter_map(each(pick)));
     if let (Some(low), Some(high)) = (ends(|t| Some(t.cost?.length[0])), ends(|t| Some(t.cost?.length[2]))) {
         cost.notes.push(Note::Between(low, high));
     }
 
     let cpu = recording.sessions.first().map_or(0, |hello| hello.settled.cpu);
-    let title = format!("CPU time lost to the tick, CPU {cpu}");
+    let title = titled(&format!("CPU time lost to the tick, CPU {cpu}"));
     let mut share = rows::row(sample, ".share", &title, each(|train| Some(train.cost?.share)));
     share.unit = Unit::Share;
     let filled = sample.runs.iter().filter_map(train).map(|train| train.filled);
@@ -94,9 +102,11 @@ fn gaps(sample: &Sample<'_>) -> Vec<Row> {
     if sample.runs.is_empty() {
         return Vec::new();
     }
-    let mut gap = rows::row(sample, ".gap", "gap in a spinning loop, median", |run| match &run.detail {
-        Detail::Gaps { lengths, .. } => lengths.quantile(0.5),
-        _ => None,
+    let mut gap = rows::row(sample, ".gap", &titled(sample, "gap in a spinning loop, median"), |run| {
+        match &run.detail {
+            Detail::Gaps { lengths, .. } => lengths.quantile(0.5),
+            _ => None,
+        }
     });
     let all = sample.runs.iter().filter_map(|run| match &run.detail {
         Detail::Gaps { lengths, .. } => Some(lengths.as_slice().iter().copied()),
@@ -107,10 +117,11 @@ fn gaps(sample: &Sample<'_>) -> Vec<Row> {
         gap.notes.push(Note::Gaps { p99, max, count: all.as_slice().len() });
     }
     rows::tails(sample, &mut gap);
-    let mut lost = rows::row(sample, ".lost", "CPU time lost, all gaps", |run| match &run.detail {
-        Detail::Gaps { lengths, span } => Some(lengths.as_slice().iter().sum::<f64>() / span),
-        _ => None,
-    });
+    let mut lost =
+        rows::row(sample, ".lost", &titled(sample, "CPU time lost, all gaps"), |run| match &run.detail {
+            Detail::Gaps { lengths, span } => Some(lengths.as_slice().iter().sum::<f64>() / span),
+            _ => None,
+        });
     lost.unit = Unit::Share;
     vec![gap, lost]
 }

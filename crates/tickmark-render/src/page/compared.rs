@@ -13,6 +13,8 @@ use tickmark_analysis::comparison::{Against, Line, Model};
 const LISTED: usize = 1000;
 /// Of the scale in a row.
 const WIDTH: f64 = 220.0;
+/// Words of two marks have room.
+const APART: f64 = 36.0;
 const HEIGHT: f64 = 18.0;
 
 /// A section for each that is compared with the first.
@@ -87,8 +89,8 @@ fn ends(line: &Line) -> Option<(f64, f64)> {
     Some((interval.low, interval.high))
 }
 
-/// One scale for all rows: as far as the farthest interval, and at least three margins.
-fn scale(model: &Model, against: &Against) -> f64 {
+/// As far as the farthest interval, and at least three margins.
+fn farthest(model: &Model, against: &Against) -> f64 {
     let far = |line: &Line| {
         let (low, high) = ends(line).or_else(|| line.ratio.map(|ratio| (ratio, ratio)))?;
         Some((low - 1.0).abs().max((high - 1.0).abs()))
@@ -100,19 +102,19 @@ fn scale(model: &Model, against: &Against) -> f64 {
 fn body(model: &Model, base: &str, against: &Against) -> Markup {
     let other = words::label(&against.party);
     let notes = [words::environment(model, against, LISTED), words::notes(against)];
-    let scale = scale(model, against);
+    let scale = Scale { margin: model.margin, most: farthest(model, against) };
     html! {
         div class="wide" {
             table class="compared sort filtered" data-name=(format!("{other} against {base}")) {
                 thead {
                     tr {
                         th { "verdict" } th { "figure" } th { "change" } th { (words::range(&against.basis)) }
-                        th { (percent(-scale)) " to " (percent(scale)) } th { "baseline" } th { "candidate" }
+                        th { (scale.axis()) } th { "baseline" } th { "candidate" }
                     }
                 }
                 tbody {
                     @for (kind, lines) in kinds::by_kind(against) {
-                        @for line in lines { (row(model, against, kind, line, scale)) }
+                        @for line in lines { (row(model, against, kind, line, &scale)) }
                     }
                 }
             }
@@ -136,7 +138,7 @@ fn percent(change: f64) -> String {
 }
 
 /// A figure in a line, which opens.
-fn row(model: &Model, against: &Against, kind: Kind, line: &Line, scale: f64) -> Markup {
+fn row(model: &Model, against: &Against, kind: Kind, line: &Line, scale: &Scale) -> Markup {
     let class = match kind {
         Kind::Worse => Some("worse"),
         Kind::Better => Some("better"),
@@ -160,30 +162,74 @@ fn row(model: &Model, against: &Against, kind: Kind, line: &Line, scale: f64) ->
             }
             td class="n" data-v=(line.ratio.map_or_else(String::new, number)) { (printed.change) }
             td class="n" { (printed.interval) }
-            td { (bar(model, line, scale)) }
+            td { (scale.bar(line)) }
             td class="n" data-v=(number(line.means[0])) { (base) }
             td class="n" data-v=(number(line.means[1])) { (other) }
         }
     }
 }
 
-/// Where the change lies: no change in the middle, the margin around it.
-fn bar(model: &Model, line: &Line, scale: f64) -> Markup {
-    // Even around no change and logarithmic beyond the margin: 3 % and 300 % are both seen.
-    let far = |change: f64| (change / model.margin.max(1e-4)).asinh();
-    let x =
-        |ratio: f64| (far(ratio - 1.0) / far(scale)).clamp(-1.0, 1.0).mul_add(WIDTH / 2.0 - 5.0, WIDTH / 2.0);
-    let at = |ratio: f64| format!("{:.1}", x(ratio));
-    let (middle, out) = (HEIGHT / 2.0, if line.changed() { "bar out" } else { "bar" });
-    let zone = (x(1.0 - model.margin), x(1.0 + model.margin));
-    html! {
-        svg width=(WIDTH) height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(line.ratio.map_or_else(|| "no change is told".to_owned(), |ratio| percent(ratio - 1.0))) {
-            rect class="zone" x=(format!("{:.1}", zone.0)) y="0" width=(format!("{:.1}", zone.1 - zone.0)) height=(HEIGHT) {}
-            line class="axis" x1=(at(1.0)) x2=(at(1.0)) y1="0" y2=(HEIGHT) {}
-            @if let Some((low, high)) = ends(line) { line class=(out) x1=(at(low)) x2=(at(high)) y1=(middle) y2=(middle) {} }
-            @if let Some(ratio) = line.ratio { circle class=(if line.changed() { "o" } else { "b" }) cx=(at(ratio)) cy=(middle) r="4" {} }
+/// One scale for all rows: even around no change and logarithmic beyond the margin, so that 3 % and 300 % are both seen.
+struct Scale {
+    margin: f64,
+    /// The change at both ends.
+    most: f64,
+}
+
+impl Scale {
+    /// The place of a change, in the drawing's units.
+    fn x(&self, change: f64) -> f64 {
+        let far = |change: f64| (change / self.margin.max(1e-4)).asinh();
+        (far(change) / far(self.most)).clamp(-1.0, 1.0).mul_add(WIDTH / 2.0 - 5.0, WIDTH / 2.0)
+    }
+
+    /// Changes above none that are marked: round ones, from the largest down, as far apart as their words need.
+    fn marks(&self) -> Vec<f64> {
+        let round = (-4..=4).rev().flat_map(|decade| [3.0, 1.0].map(|step| step * 10f64.powi(decade)));
+        let (mut marks, mut from) = (Vec::new(), WIDTH + APART / 2.0);
+        for change in round.filter(|change| *change <= self.most * 1.001) {
+            let x = self.x(change);
+            if x <= from - APART && x >= WIDTH / 2.0 + APART {
+                marks.push(change);
+                from = x;
+            }
+        }
+        marks
+    }
+
+    /// The marks with their words, above all rows.
+    fn axis(&self) -> Markup {
+        let marks = self.marks();
+        let both = marks.iter().flat_map(|change| [-change, *change]);
+        html! {
+            svg width=(WIDTH) height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label={ "change, from " (percent(-self.most)) " to " (percent(self.most)) } {
+                text x=(WIDTH / 2.0) y=(HEIGHT - 5.0) text-anchor="middle" { "0" }
+                @for change in both { text x=(format!("{:.1}", self.x(change))) y=(HEIGHT - 5.0) text-anchor="middle" { (marked(change)) } }
+            }
         }
     }
+
+    /// Where the change lies: no change in the middle, the margin around it.
+    fn bar(&self, line: &Line) -> Markup {
+        let at = |change: f64| format!("{:.1}", self.x(change));
+        let (middle, out) = (HEIGHT / 2.0, if line.changed() { "bar out" } else { "bar" });
+        let zone = (self.x(-self.margin), self.x(self.margin));
+        html! {
+            svg width=(WIDTH) height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(line.ratio.map_or_else(|| "no change is told".to_owned(), |ratio| percent(ratio - 1.0))) {
+                rect class="zone" x=(format!("{:.1}", zone.0)) y="0" width=(format!("{:.1}", zone.1 - zone.0)) height=(HEIGHT) {}
+                line class="axis" x1=(at(0.0)) x2=(at(0.0)) y1="0" y2=(HEIGHT) {}
+                @for change in self.marks().iter().flat_map(|change| [-change, *change]) { line class="mark" x1=(at(change)) x2=(at(change)) y1="0" y2=(HEIGHT) {} }
+                @if let Some((low, high)) = ends(line) { line class=(out) x1=(at(low - 1.0)) x2=(at(high - 1.0)) y1=(middle) y2=(middle) {} }
+                @if let Some(ratio) = line.ratio { circle class=(if line.changed() { "o" } else { "b" }) cx=(at(ratio - 1.0)) cy=(middle) r="4" {} }
+            }
+        }
+    }
+}
+
+/// A change at a mark: `+30%`.
+fn marked(change: f64) -> String {
+    let digits = if change.abs() < 0.01 { 2 } else { 0 };
+    format!("{:+.digits$}%", change * 100.0)
 }
 
 /// The strip as a picture: the first side above, the other below.

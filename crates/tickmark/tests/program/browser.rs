@@ -239,7 +239,7 @@ fn a_page_works_in_a_browser_without_network() {
     let known = ["worse", "better", "changed", "undecided", "same", "not compared"];
     let verdicts = verdicts.as_array().unwrap();
     assert!(verdicts.iter().all(|word| known.contains(&word.as_str().unwrap())), "{verdicts:?}");
-    for (width, height) in [(1280, 900), (390, 800)] {
+    for (width, height) in [(1280, 900), (768, 900), (390, 800)] {
         let size =
             Emulation::SetDeviceMetricsOverride { width, height, device_scale_factor: 1.0, ..device() };
         tab.call_method(size).unwrap();
@@ -247,6 +247,8 @@ fn a_page_works_in_a_browser_without_network() {
         let table = evaluate(&tab, table);
         assert!(table[0].as_u64() <= Some(width.into()) && table[1].as_u64() <= Some(36), "{width}: {table}");
     }
+    let marks = "document.querySelectorAll('table.compared th svg text').length";
+    assert!(evaluate(&tab, marks).as_u64() >= Some(3), "the drawing has an axis");
     let bars = evaluate(&tab, "document.querySelectorAll('table.sort svg circle').length").as_u64().unwrap();
     assert!(bars > 10, "{bars}");
     let said = observed.said.lock().unwrap();

@@ -90,6 +90,9 @@ impl Search {
         };
         match (self.kept, self.broke) {
             (None, None) => Err("no slice was measured".to_owned()),
+            (None, Some(least)) if least <= self.least.exp() => Err(format!(
+                "even {least:.0} requests a second broke the limit, and slices of this length cannot tell of fewer: give a longer --duration"
+            )),
             (None, Some(least)) => Err(format!("even {least:.0} requests a second broke the limit")),
             (Some(most), None) => {
                 Err(format!("{most:.0} requests a second kept the limit, and more were not tried"))

@@ -21,8 +21,13 @@ const DIGITS: u8 = 3;
 /// The gaps of a recording's loop.
 pub(in crate::command) fn noise_of(recording: &Recording) -> Result<Noise, Error> {
     let id = &recording.meta.id;
+    let more = if recording.complete() {
+        String::new()
+    } else {
+        format!("; `tickmark run --resume {id}` completes it")
+    };
     noise::summarize_noise(recording)
-        .ok_or_else(|| Error::Usage(format!("recording {id} has no whole trace of the tick's probe")))
+        .ok_or_else(|| Error::Usage(format!("recording {id} has no whole trace of the tick's probe{more}")))
 }
 
 /// Values of a time, under a tag. Times in ns.

@@ -34,7 +34,10 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
     let mut names = Imported::names(&found);
     if let Some(name) = &import.name {
         if names.len() > 1 {
-            return Err(Error::Usage(format!("--name is for one system; these are {}", names.join(", "))));
+            let more = names.len().saturating_sub(SHOWN);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let first = names[..names.len().min(SHOWN)].join(", ");
+            return Err(Error::Usage(format!("--name is for one system; these are {first}{more}")));
         }
         names = vec![name.clone()];
     }

@@ -172,27 +172,30 @@ pub(in crate::command) fn parts(store: &Store, found: Recording) -> Result<Vec<R
     Ok(all)
 }
 
+/// All recordings whose name fits a pattern; none where the text is no pattern.
+pub(in crate::command) fn matching(store: &Store, text: &str) -> Result<Option<Vec<Recording>>, Error> {
+    if !text.contains(['*', '?']) || text.contains('/') {
+        return Ok(None);
+    }
+    let pattern = glob::Pattern::new(text).map_err(|e| Error::Usage(format!("{text}: {e}")))?;
+    let entries = store.list()?;
+    let named = entries.iter().filter(|entry| pattern.matches(&entry.name));
+    let found = named.map(|entry| store.read(&entry.id)).collect::<Result<Vec<_>, _>>()?;
+    if found.is_empty() {
+        let (name, near) = (text.to_owned(), String::new());
+        return Err(tickmark_store::Error::Unknown { name, near, store: store.root().to_owned() }.into());
+    }
+    Ok(Some(found))
+}
+
 /// A side: recordings with commas between them, each by its name, id or path, or all whose name fits a pattern.
 fn side(store: &Store, text: &str) -> Result<Side, Error> {
     let mut recordings: Vec<Recording> = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
-        let found = if part.contains(['*', '?']) && !part.contains('/') {
-            let pattern = glob::Pattern::new(part).map_err(|e| Error::Usage(format!("{part}: {e}")))?;
-            let entries = store.list()?;
-            let named = entries.iter().filter(|entry| pattern.matches(&entry.name));
-            named.map(|entry| store.read(&entry.id)).collect::<Result<Vec<_>, _>>()?
-        } else {
-            parts(store, store.find(part)?)?
-        };
-        if found.is_empty() {
-            return Err(tickmark_store::Error::Unknown {
-                name: part.to_owned(),
-                near: String::new(),
-                store: store.root().to_owned(),
-            }
-            .into());
-        }
-        recordings.extend(found);
+        recordings.extend(match matching(store, part)? {
+            Some(found) => found,
+            None => parts(store, store.find(part)?)?,
+        });
     }
     if recordings.is_empty() {
         return Err(Error::Usage("a side of the comparison is empty".to_owned()));

@@ -2,7 +2,7 @@
 
 use crate::cli::Report as ReportOptions;
 use crate::command::answers::{self, Answers};
-use crate::command::compare::{compared, parts, planned_primary};
+use crate::command::compare::{compared, matching, parts, planned_primary};
 use crate::command::lab::explained::ExplainedSettings;
 use crate::command::scenarios::unwritable;
 use crate::error::{Code, Error};
@@ -17,14 +17,14 @@ use tickmark_render::page::{Report, drawings, html};
 use tickmark_store::{Recording, Store};
 use tickmark_tables::destination::Destination;
 
-/// Columns where there is no terminal to ask.
-const WIDTH: u16 = 80;
-
 pub(in crate::command) fn run(store: &Store, options: &ReportOptions) -> Result<Code, Error> {
     if let Some(folder) = &options.plots {
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
-    let recordings = options.recordings.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut recordings = Vec::new();
+    for name in &options.recordings {
+        recordings.extend(matching(store, name)?.map_or_else(|| store.find(name).map(|one| vec![one]), Ok)?);
+    }
     let recordings = with_settings(store, recordings)?;
     let model = side_by_side(store, &recordings, options.margin)?;
     let explained = ExplainedSettings::from_store(store, &recordings)?;
@@ -50,8 +50,8 @@ pub(in crate::command) fn run(store: &Store, options: &ReportOptions) -> Result<
         plots(folder, &report)?;
     }
     if wants_text {
-        let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0).clamp(60, 160);
-        let all: Vec<String> = drawings(&report).iter().map(|one| one.text(usize::from(width))).collect();
+        let width = tickmark_render::width().min(160);
+        let all: Vec<String> = drawings(&report).iter().map(|one| one.text(width)).collect();
         crate::command::print(&all.join("\n"))?;
     }
     Ok(Code::Done)

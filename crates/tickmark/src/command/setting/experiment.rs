@@ -125,6 +125,9 @@ impl CarriedOut {
     }
 }
 
+/// Nobody waits for more blocks.
+const MANY: usize = 1000;
+
 /// How many blocks more would decide what is undecided.
 fn more_blocks(model: &Model) -> Option<String> {
     let lines = || model.against.iter().flat_map(|against| &against.lines);
@@ -134,13 +137,19 @@ fn more_blocks(model: &Model) -> Option<String> {
         _ => None,
     };
     let missing: Vec<usize> = lines().filter_map(missing).collect();
-    let (least, most) = (missing.iter().min()?, missing.iter().max()?);
+    let within = || missing.iter().filter(|missing| **missing <= MANY);
+    let Some((least, most)) = within().min().zip(within().max()) else {
+        let fewest = missing.iter().min()?;
+        return Some(format!("{fewest} blocks more would decide the first of {undecided} undecided figures"));
+    };
     let count = |within: usize| missing.iter().filter(|missing| **missing <= within).count();
     let decides = |blocks: usize| {
         format!("`--more {blocks}` would decide {} of {undecided} undecided figures", count(blocks))
     };
     let all = if most > least { format!(", {}", decides(*most)) } else { String::new() };
-    Some(format!("next: the same command with {}{all}, each in 4 of 5 cases", decides(*least)))
+    let beyond = missing.len() - within().count();
+    let rest = if beyond > 0 { format!("; {beyond} need more than {MANY}") } else { String::new() };
+    Some(format!("next: the same command with {}{all}, each in 4 of 5 cases{rest}", decides(*least)))
 }
 
 /// Turns the knob in interleaved blocks and puts everything back; with a pilot before, where that is asked for.
