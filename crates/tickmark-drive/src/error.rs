@@ -79,7 +79,7 @@ impl From<tickmark_lab::Error> for Error {
     }
 }
 
-/// What to try where the kernel refuses a setting.
-fn as_root(error: &std::io::Error) -> &'static str {
+/// What helps where permission is missing.
+pub(crate) fn as_root(error: &std::io::Error) -> &'static str {
     if error.kind() == std::io::ErrorKind::PermissionDenied { "; run as root" } else { "" }
 }

@@ -180,10 +180,10 @@ pub fn read_as(path: &Path, length: Length) -> Result<ExperimentFile, Error> {
         Some(text) => text.to_owned(),
         None if !path.exists() && path.components().count() == 1 && path.extension().is_none() => {
             let names: Vec<&str> = names().collect();
-            let near = tickmark_store::did_you_mean(&path.to_string_lossy(), names.iter().copied());
-            let (place, names) = (path.display(), names.join(", "));
+            let meant = tickmark_store::did_you_mean_or_all(&path.to_string_lossy(), &names);
+            let place = path.display();
             return Err(Error::Usage(format!(
-                "{place} is no file, and no experiment that comes with tickmark{near}: {names}"
+                "{place} is no file, and no experiment that comes with tickmark{meant}"
             )));
         }
         None => tickmark_process::text(path).map_err(Error::file("read", path))?,

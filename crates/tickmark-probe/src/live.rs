@@ -95,6 +95,8 @@ pub struct Live {
     /// When it was looked at, and what this process had used then, in ns.
     used: (u64, f64),
     interrupts: TimerInterrupts,
+    /// Why those who had a CPU are not told by name, where they would be.
+    pub unnamed: Option<String>,
 }
 
 impl Live {
@@ -111,9 +113,11 @@ impl Live {
         let own = CpuClock::for_process(std::process::id());
         let used = (0, 0.0);
         let (slow, interrupts) = (Arc::new(AtomicU64::new(1)), TimerInterrupts::begin());
-        let mut live = Self { watched: Vec::new(), stop, slow, own, used, interrupts };
-        let is_named =
-            cpus.len() <= NAMED && cpus.first().is_some_and(|cpu| tracepoints::available(*cpu).is_ok());
+        let mut live = Self { watched: Vec::new(), stop, slow, own, used, interrupts, unnamed: None };
+        let few = cpus.first().filter(|_| cpus.len() <= NAMED);
+        let available = few.map(|cpu| tracepoints::available(*cpu, "live"));
+        let is_named = matches!(available, Some(Ok(())));
+        live.unnamed = available.and_then(Result::err);
         let (ready, is_ready) = mpsc::channel();
         for cpu in cpus {
             // On this thread first, so that what is refused is said.

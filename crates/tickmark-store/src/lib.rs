@@ -22,7 +22,7 @@ mod write;
 pub use error::Error;
 pub use id::Id;
 pub use index::Entry;
-pub use near::did_you_mean;
+pub use near::{did_you_mean, did_you_mean_or_all};
 pub use read::load;
 pub use recording::{Arm, COMMANDS, Elsewhere, Meta, Recording, Run, Span, Status};
 pub use write::Writer;
@@ -69,6 +69,15 @@ impl Store {
 
     fn folder(&self, id: &Id) -> PathBuf {
         self.root.join("recordings").join(id.as_str())
+    }
+
+    /// Makes the folder that recordings are in, so that where it cannot be made is known before anything is measured.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn prepare(&self) -> Result<(), Error> {
+        let folder = self.root.join("recordings");
+        std::fs::create_dir_all(&folder).map_err(Error::file("make", &folder))
     }
 
     /// Begins a recording.

@@ -15,6 +15,13 @@ pub fn did_you_mean<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) ->
     }
 }
 
+/// The same, and all names where none is much like it: `; there are A, B`.
+#[must_use]
+pub fn did_you_mean_or_all(name: &str, names: &[&str]) -> String {
+    let near = did_you_mean(name, names.iter().copied());
+    if near.is_empty() { format!("; there are {}", names.join(", ")) } else { near }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,6 +30,8 @@ mod tests {
     fn what_is_much_like_a_name_may_have_been_meant() {
         assert_eq!(did_you_mean("syscal.null", ["tick", "syscall.null"]), " (did you mean syscall.null?)");
         assert_eq!(did_you_mean("xyzzy", ["tick", "syscall.null"]), "");
+        assert_eq!(did_you_mean_or_all("xyzzy", &["tick", "a.b"]), "; there are tick, a.b");
+        assert_eq!(did_you_mean_or_all("tikc", &["tick", "a.b"]), " (did you mean tick?)");
         // A megabyte costs nothing.
         let long = "a".repeat(1 << 20);
         assert_eq!(did_you_mean(&long, [long.as_str()]), "");

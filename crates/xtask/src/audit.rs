@@ -2,12 +2,11 @@
 
 use crate::peers::Tickmark;
 use crate::{Result, shell};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Lines and columns of a usual terminal.
 const SCREEN: (usize, usize) = (24, 80);
-/// So wide that an error of a line is not folded.
-const WIDE: usize = 300;
 /// A port that nothing else uses here.
 const SERVER: &str = "-- python3 -m http.server 8997 --bind 127.0.0.1";
 
@@ -21,6 +20,8 @@ struct Tried {
     wrong: Option<(&'static str, &'static str)>,
     /// The same with a file, recording or program that is not there; none where it takes none.
     missing: Option<&'static str>,
+    /// What needs a permission that nobody has, and says so; none where it needs none.
+    refused: Option<&'static str>,
 }
 
 const fn tried(
@@ -29,7 +30,14 @@ const fn tried(
     wrong: Option<(&'static str, &'static str)>,
     missing: Option<&'static str>,
 ) -> Tried {
-    Tried { words, answer, wrong, missing }
+    Tried { words, answer, wrong, missing, refused: None }
+}
+
+impl Tried {
+    const fn refused(mut self, words: &'static str) -> Self {
+        self.refused = Some(words);
+        self
+    }
 }
 
 const ALL: &[Tried] = &[
@@ -38,7 +46,8 @@ const ALL: &[Tried] = &[
         "trust",
         Some(("run syscall.nul", "did you mean")),
         Some("run --resume nosuch"),
-    ),
+    )
+    .refused("run syscall.null --once --priority fifo:50"),
     tried("list clock", "clock.", Some(("list clok", "did you mean")), None),
     tried("verify syscall.null", "1 ok", Some(("verify syscall.nul", "did you mean")), None),
     tried(
@@ -46,39 +55,47 @@ const ALL: &[Tried] = &[
         "Nothing found|Found (",
         Some(("doctor --only slowclock", "did you mean")),
         Some("doctor --of nosuch"),
-    ),
+    )
+    .refused("doctor --only busy-cpu"),
     tried(
         "tick --duration 1s",
         "lost",
         Some(("tick --on-threshold 1ms stp", "give stop")),
         Some("tick --of nosuch"),
-    ),
+    )
+    .refused("tick --duration 1s"),
     tried(
         "timers --methods nanosleep --duration 1s",
         "at most",
         Some(("timers --methods nanoslep", "did you mean")),
         Some("timers --of nosuch"),
-    ),
+    )
+    .refused("timers --methods nanosleep --duration 1s"),
     tried(
         "comms comms1 --runs 1 --duration 1s --sizes 64,4096",
         "take",
         Some(("comms coms1", "did you mean")),
         Some("comms --of nosuch"),
-    ),
+    )
+    .refused("comms comms1 --runs 1 --duration 1s --sizes 64 --priority fifo:50"),
     tried(
         "http --quick --duration 300ms",
         "each transaction costs",
         Some(("http --connection keepalive", "did you mean")),
         Some("http --of nosuch"),
-    ),
+    )
+    .refused("http --quick --duration 300ms"),
     tried(
         "sql --quick --duration 300ms",
         "each transaction costs",
         Some(("sql --load selectindex", "did you mean")),
         Some("sql --of nosuch"),
-    ),
-    tried("bill --runs 1 -- sleep 0.2", "billed to it", None, Some("bill -- ./nosuch")),
-    tried("clock-reads -- date", "reads clocks", None, Some("clock-reads -- ./nosuch")),
+    )
+    .refused("sql --quick --duration 300ms --priority fifo:50"),
+    tried("bill --runs 1 -- sleep 0.2", "billed to it", None, Some("bill -- ./nosuch"))
+        .refused("bill --runs 1 -- sleep 0.2"),
+    tried("clock-reads -- date", "reads clocks", None, Some("clock-reads -- ./nosuch"))
+        .refused("clock-reads --pid 1 --duration 1s"),
     tried(
         "dose --quick --slice 500ms --url http://127.0.0.1:8997/ SERVER",
         "for each transaction",
@@ -90,13 +107,15 @@ const ALL: &[Tried] = &[
         "got better",
         Some(("experiment slak=1ns,2ns", "did you mean")),
         Some("experiment nosuch.toml"),
-    ),
+    )
+    .refused("experiment policy=other,fifo:50 syscall.null --blocks 4 --no-pilot"),
     tried(
         "versus --budget 2s true true",
         "B is|A and B",
         Some(("versus --primary command.tim true true", "did you mean")),
         Some("versus ./nosuch true"),
-    ),
+    )
+    .refused("versus --budget 1s --priority fifo:50 true true"),
     tried(
         "hz --hz 100,1000 --blocks 2 -- FOLDER/true",
         "HZ",
@@ -214,8 +233,9 @@ pub(crate) fn run() -> Result<()> {
     std::fs::write(&source, "int main(void) { for (volatile int i = 0; i < 1000000; i++); }")
         .map_err(|e| e.to_string())?;
     shell::output(Command::new("gcc").arg("-static").arg(&source).arg("-o").arg(folder.path().join("true")))?;
-    let schemas = said(&started(&tickmark, &["schema"], 80)?);
-    println!("{:12} answer  60  80  120  200  wrong name  missing  no store  help  JSON", "");
+    let schemas = said(&started(&tickmark, &["schema"], Some(80))?);
+    println!("{:12} answer  60  80  120  200  wrong name  missing  refused  no store  help  JSON", "");
+    let (nobody, copy) = for_nobody(&tickmark.program)?;
     let mut bad = Vec::new();
     for one in ALL {
         let words = |text: &str| -> Vec<String> {
@@ -227,7 +247,8 @@ pub(crate) fn run() -> Result<()> {
             [first, ..] => first.to_owned(),
             [] => String::new(),
         };
-        let own = |text: &str, width: usize| started(&tickmark, &words(text), width);
+        let own = |text: &str, width: usize| started(&tickmark, &words(text), Some(width));
+        let unfolded = |text: &str| started(&tickmark, &words(text), None);
         let first = own(one.words, SCREEN.1)?;
         let text = said(&first);
         let screen: Vec<&str> = text.lines().take(SCREEN.0).collect();
@@ -259,9 +280,17 @@ pub(crate) fn run() -> Result<()> {
             !output.status.success() && error.trim_end().lines().count() == 1 && error.contains(says)
         };
         let wrong =
-            one.wrong.map(|(text, says)| Ok::<_, String>(one_line(&own(text, WIDE)?, says))).transpose()?;
+            one.wrong.map(|(text, says)| Ok::<_, String>(one_line(&unfolded(text)?, says))).transpose()?;
         let missing =
-            one.missing.map(|text| Ok::<_, String>(one_line(&own(text, WIDE)?, "nosuch"))).transpose()?;
+            one.missing.map(|text| Ok::<_, String>(one_line(&unfolded(text)?, "nosuch"))).transpose()?;
+        let says_root = |text: &str| {
+            let output = as_nobody(&copy, &words(text), nobody.path())?;
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let lines =
+                errors.lines().filter(|line| !line.contains(": note: ") && !line.starts_with("this takes"));
+            Ok::<_, String>(both(&output).contains("root") && lines.count() <= 1)
+        };
+        let refused = one.refused.map(says_root).transpose()?;
         // A store that cannot be made.
         let records = matches!(
             name.as_str(),
@@ -307,11 +336,22 @@ pub(crate) fn run() -> Result<()> {
             None => "-",
         };
         let [at_60, at_80, at_120, at_200] = widths;
-        let cells =
-            [Some(answers), at_60, at_80, at_120, at_200, wrong, missing, store, Some(copyable), json];
-        let [answer, a, b, c, d, wrong, missing, store, help, json] = cells.map(cell);
+        let cells = [
+            Some(answers),
+            at_60,
+            at_80,
+            at_120,
+            at_200,
+            wrong,
+            missing,
+            refused,
+            store,
+            Some(copyable),
+            json,
+        ];
+        let [answer, a, b, c, d, wrong, missing, refused, store, help, json] = cells.map(cell);
         println!(
-            "{name:12} {answer:6}  {a:2}  {b:2}  {c:3}  {d:3}  {wrong:10}  {missing:7}  {store:8}  {help:4}  {json}"
+            "{name:12} {answer:6}  {a:2}  {b:2}  {c:3}  {d:3}  {wrong:10}  {missing:7}  {refused:7}  {store:8}  {help:4}  {json}"
         );
         if cells.contains(&Some(false)) {
             bad.push(name.clone());
@@ -323,11 +363,33 @@ pub(crate) fn run() -> Result<()> {
     if bad.is_empty() { Ok(()) } else { Err(format!("not all is yes: {}", bad.join(", "))) }
 }
 
-fn started<W: AsRef<str>>(tickmark: &Tickmark, words: &[W], width: usize) -> Result<Output> {
+/// What it prints in a terminal of that width, or into a pipe.
+fn started<W: AsRef<str>>(tickmark: &Tickmark, words: &[W], width: Option<usize>) -> Result<Output> {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     let mut command: Command = tickmark.command(&words);
-    command.env("COLUMNS", width.to_string()).current_dir(shell::root());
+    match width {
+        Some(width) => command.env("COLUMNS", width.to_string()),
+        None => command.env_remove("COLUMNS"),
+    };
+    command.current_dir(shell::root());
     command.output().map_err(|e| e.to_string())
+}
+
+/// As a user without rights, with a folder of its own for the store.
+fn as_nobody(program: &Path, words: &[String], folder: &Path) -> Result<Output> {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(words);
+    command.env("HOME", folder).env("TICKMARK_STORE", folder).current_dir(folder);
+    command.output().map_err(|e| e.to_string())
+}
+
+/// A copy of the program that everybody may start, and the folder of one who may do nothing else.
+fn for_nobody(program: &Path) -> Result<(tempfile::TempDir, PathBuf)> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let copy = folder.path().join("tickmark");
+    std::fs::copy(program, &copy).map_err(|e| e.to_string())?;
+    std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).map_err(|e| e.to_string())?;
+    Ok((folder, copy))
 }
 
 /// All that it says, on both streams.

@@ -102,8 +102,10 @@ pub(crate) fn move_task(task: u32, start: u64, cpus: &[u32]) -> Result<(), Error
     if started(task) != Some(start) {
         return Err(Error::Refused(format!("thread {task} has ended")));
     }
-    limits::pin_task(task, cpus)
-        .map_err(|error| Error::Refused(format!("thread {task} cannot be moved: {error}")))
+    limits::pin_task(task, cpus).map_err(|error| {
+        let as_root = crate::error::as_root(&std::io::Error::from_raw_os_error(error.errno));
+        Error::Refused(format!("thread {task} cannot be moved: {error}{as_root}"))
+    })
 }
 
 /// The same where it may have ended, or never was moved: then there is nothing to be put back.

@@ -133,7 +133,8 @@ pub fn parse(text: &str) -> Result<Turned, Error> {
             }
             None => {
                 let near = tickmark_store::did_you_mean(name, NAMES);
-                return Err(wrong(format!("no knob is called {name}{near}")));
+                let why = format!("no knob is called {name}{near}");
+                return Err(if near.is_empty() { wrong(why) } else { Error::Usage(why) });
             }
         },
     };

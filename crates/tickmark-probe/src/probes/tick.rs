@@ -17,8 +17,6 @@ use std::io::Write;
 use tickmark_timer::{Anchor, Scale};
 use tickmark_wire::shared::{GAP_THRESHOLD, TRACING, TURNS_OF_A_GAP};
 use tickmark_wire::{Counted, GapTrace, Group, Headline, Nanos, Observations, Part, names};
-#[cfg(feature = "whole")]
-pub(super) use witness::reason;
 
 /// Gaps longer than this may hold a context switch: two of them take longer on any machine.
 const LOOKED: Nanos = Nanos::new(1_000);

@@ -69,11 +69,30 @@ pub struct Tracepoints {
     refused: Vec<String>,
 }
 
-/// Checks that this process may open tracepoints of a CPU here.
+/// Checks that this process may open tracepoints of a CPU here, for a command.
 ///
 /// # Errors
-/// Those of [`Tracepoints::open`].
-pub fn available(cpu: u32) -> Result<(), CallError> {
+/// Why not, and what would help.
+pub fn available(cpu: u32, command: &str) -> Result<(), String> {
+    openable(cpu).map_err(|error| reason(&error, command))
+}
+
+/// Why there is no witness, with what would help.
+fn reason(error: &CallError, command: &str) -> String {
+    match error.errno {
+        libc::EPERM | libc::EACCES => {
+            format!(
+                "{error}; run it as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted"
+            )
+        }
+        libc::ENOENT | libc::ENODEV | libc::ENOSYS => {
+            format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)")
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn openable(cpu: u32) -> Result<(), CallError> {
     let tracefs = Tracefs::open("events")?;
     let event = tracefs.event("sched/sched_switch")?;
     let request = EventRequest {

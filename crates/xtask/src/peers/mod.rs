@@ -28,7 +28,7 @@ use tickmark_stats::median;
 
 /// The program, built for release, with a store of its own.
 pub(crate) struct Tickmark {
-    program: PathBuf,
+    pub(crate) program: PathBuf,
     store: tempfile::TempDir,
     pub(crate) cpu: String,
 }

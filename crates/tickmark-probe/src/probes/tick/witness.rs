@@ -4,7 +4,6 @@ use super::{Spun, spin};
 use crate::case::Parameter;
 use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, Sink, routine};
-use crate::sys::CallError;
 use crate::sys::tracepoints::{Tracepoints, available};
 use crate::{Expected, Meter, Probe, ProbeError, Spec, SystemMeter, Unavailable};
 use std::fs::File;
@@ -28,7 +27,7 @@ pub(super) const WITNESS: Probe = Probe {
     },
     prepare: |_, params| {
         let (cpu, time) = (params.cpu, Nanos::from_millis(params.number("ms") as i32));
-        available(cpu).map_err(|error| Unavailable::Missing(reason(&error, "tick")))?;
+        available(cpu, "tick").map_err(Unavailable::Missing)?;
         Ok(routine(move |budget, sink| {
             let budget = Budget { time, ..*budget };
             if budget.gauge.counts() {
@@ -39,21 +38,6 @@ pub(super) const WITNESS: Probe = Probe {
         }))
     },
 };
-
-/// Why there is no witness, with what would help.
-pub(in crate::probes) fn reason(error: &CallError, command: &str) -> String {
-    match error.errno {
-        libc::EPERM | libc::EACCES => {
-            format!(
-                "{error}; run it as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted"
-            )
-        }
-        libc::ENOENT | libc::ENODEV | libc::ENOSYS => {
-            format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)")
-        }
-        _ => error.to_string(),
-    }
-}
 
 fn watch<C: Clock>(
     clock: C,

@@ -2,7 +2,6 @@
 
 use super::{AHEAD, CLASS, HELD, METHOD, Observer, Waiting, WakeUps, tune};
 use crate::case::Parameter;
-use crate::probes::tick::reason;
 use crate::routine::{Budget, routine};
 use crate::sys::tracepoints::{Batch, Subjects, Tracepoints, available};
 use crate::sys::{CallError, host, limits};
@@ -45,7 +44,7 @@ pub(super) const RECORDED: Probe = Probe {
     },
     prepare: |_, params| {
         let cpu = params.cpu;
-        available(cpu).map_err(|error| Unavailable::Missing(reason(&error, "timers")))?;
+        available(cpu, "timers").map_err(Unavailable::Missing)?;
         let mut waiting = Waiting::new(params)?;
         let (time, slack) = (Nanos::from_millis(params.number("ms") as i32), slack(params));
         Ok(routine(move |budget, sink| {

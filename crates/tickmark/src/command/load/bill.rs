@@ -21,8 +21,14 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
     if let Some(name) = options.command.first() {
         crate::command::program::find(name)?;
     }
-    let may_record =
-        allowed_cpus().is_ok_and(|cpus| cpus.first().is_some_and(|cpu| tracepoints::available(*cpu).is_ok()));
+    let first = allowed_cpus().ok().and_then(|cpus| cpus.first().copied()).unwrap_or(0);
+    let may_record = match tracepoints::available(first, "bill") {
+        Ok(()) => true,
+        Err(why) => {
+            crate::command::nobody_named(&why);
+            false
+        }
+    };
     let ways = ["yes", "no", RECORDED].into_iter().filter(|watch| *watch != RECORDED || may_record);
     let offers = ways.map(|watch| offer(options, watch)).collect::<Result<Vec<_>, _>>()?;
     let settings = (&options.settings).into();

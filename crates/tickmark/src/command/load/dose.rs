@@ -54,6 +54,7 @@ pub(in crate::command) fn run(store: &Store, options: &Dose) -> Result<Code, Err
     let blocks = options.blocks.unwrap_or(if options.quick { QUICK } else { USUAL });
     let seconds = options.slice.as_f64() / 1e9 * doses.len() as f64 * f64::from(blocks);
     let first = if options.no_pilot { "" } else { "a pilot, then " };
+    store.prepare()?;
     crate::notice!("this takes about {seconds:.0} s: {first}{blocks} blocks of {} doses", doses.len());
     if !options.no_pilot {
         let (pilot, stopped) = measured(store, options, offer(&arguments, "0", PILOT)?, Some("pilot"))?;

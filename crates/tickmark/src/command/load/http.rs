@@ -133,8 +133,11 @@ fn recorded(options: &Http, whose: &[(&'static str, String)]) -> Result<Option<O
     let cpus = options.pid.map_or_else(allowed_cpus, limits::cpus_of).unwrap_or_default();
     // Of a server that may use several CPUs nobody knows which it waited for.
     let is_anywhere = options.pid.is_some() && cpus.len() != 1;
-    let may_record = || cpus.first().is_some_and(|cpu| tracepoints::available(*cpu).is_ok());
-    if is_elsewhere || is_counted || is_anywhere || !may_record() {
+    let Some(cpu) = cpus.first().filter(|_| !is_elsewhere && !is_counted && !is_anywhere) else {
+        return Ok(None);
+    };
+    if let Err(why) = tracepoints::available(*cpu, "http") {
+        crate::command::nobody_named(&why);
         return Ok(None);
     }
     let first = offers(options, whose)?.into_iter().next();

@@ -64,8 +64,8 @@ pub(in crate::command) fn chosen(only: &[String]) -> Result<Vec<&'static Check>,
     let one = |name: &String| {
         let unknown = || {
             let all: Vec<&str> = doctor::checks().map(|check| check.name).collect();
-            let near = did_you_mean(name, all.iter().copied());
-            Error::Usage(format!("no check is called {name}{near}; there are {}", all.join(", ")))
+            let meant = tickmark_store::did_you_mean_or_all(name, &all);
+            Error::Usage(format!("no check is called {name}{meant}"))
         };
         doctor::checks().find(|check| check.name == name).ok_or_else(unknown)
     };
@@ -102,10 +102,14 @@ pub(in crate::command) fn measure_these(
         return Err(Error::UnknownProbe { name: (*unknown).to_owned(), near });
     }
     let (runs, budget) = if quick { (1, ONE) } else { (RUNS, ALL) };
-    if probes.contains(&names::TICK) && tracepoints::available(0).is_ok() {
-        // Who took the CPU, by name.
-        let millis = WITNESSED.get() / i64::from(runs) / 1_000_000;
-        offers.extend(selection::select(&[format!("{}:ms={millis}", names::WITNESS)])?);
+    if probes.contains(&names::TICK) {
+        match tracepoints::available(0, "doctor") {
+            Ok(()) => {
+                let millis = WITNESSED.get() / i64::from(runs) / 1_000_000;
+                offers.extend(selection::select(&[format!("{}:ms={millis}", names::WITNESS)])?);
+            }
+            Err(why) => crate::command::nobody_named(&why),
+        }
     }
     let settings = Settings { cpu, small: true, ..Settings::default() };
     let plan = plan::make(&offers, runs, Some(budget), settings, runs == 1, &mut rand::rng());

@@ -22,6 +22,9 @@ pub(in crate::command) fn run(options: &LiveOptions) -> Result<Code, Error> {
     let refused =
         |error| Error::Usage(format!("--cpu: {error}; `tickmark live` watches CPUs that it may run on"));
     let mut live = Live::begin(&cpus).map_err(refused)?;
+    if let Some(why) = &live.unnamed {
+        crate::command::nobody_named(why);
+    }
     let mut view = View {
         all: cpus.iter().map(|cpu| History::new(*cpu)).collect(),
         begun: Instant::now(),

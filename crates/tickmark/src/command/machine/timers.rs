@@ -59,7 +59,7 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
     let millis = part.clamp(100, 60_000);
     if let Some(recorded) = recorded_arguments(options, millis).filter(|_| threshold.is_none() && !is_rows) {
         offers.extend(selection::select(&[recorded])?);
-        if tracepoints::available(0).is_ok() {
+        if tracepoints::available(0, "timers").is_ok() {
             let recorded = millis * i64::from(runs) * 1_000_000;
             duration = Nanos::new((duration.get() - recorded).max(duration.get() / 2));
         }

@@ -55,10 +55,15 @@ fn doctor(format: Format) -> Result<Code, Error> {
 }
 
 fn doctor_text(all: &[Component]) -> String {
+    let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
+    let short = |place: &str| match home.as_ref().and_then(|home| place.strip_prefix(home)) {
+        Some(below) if below.starts_with('/') => format!("~{below}"),
+        _ => place.to_owned(),
+    };
     let (mut text, mut packages) = (String::new(), Vec::new());
     for component in all {
         let (status, detail) = match &component.found {
-            Ok(place) => ("ok", place.clone()),
+            Ok(place) => ("ok", short(place)),
             Err(missing) => {
                 packages.extend(missing.packages.iter().map(String::as_str));
                 ("missing", format!("{}\n{:34}needed for {}", missing.reason, "", component.needed_for))

@@ -235,11 +235,8 @@ pub(super) fn primary(options: &Versus, subjects: &[Subject]) -> Result<Vec<Stri
     let known = || metrics.iter().map(|metric| metric.name.as_str());
     for wanted in &options.primary {
         if !known().any(|name| name == wanted) {
-            let near = tickmark_store::did_you_mean(wanted, known());
-            return Err(Error::Usage(format!(
-                "--primary {wanted}: no such metric{near}; there are {}",
-                known().collect::<Vec<_>>().join(", ")
-            )));
+            let meant = tickmark_store::did_you_mean_or_all(wanted, &known().collect::<Vec<_>>());
+            return Err(Error::Usage(format!("--primary {wanted}: no such metric{meant}")));
         }
     }
     Ok(options.primary.clone())
