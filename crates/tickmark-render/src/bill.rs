@@ -84,11 +84,13 @@ fn answer(bill: &Bill) -> String {
     let largest = bill.parts.iter().map(|(_, value, _)| *value).fold(0.0, f64::max);
     if bill.total > 0.0 && value(BillItem::Billed) > bill.total {
         let took = signed(bill.total, time);
-        return format!("{billed}, though all that ran took {took}: its bill has time in it that others had");
+        return format!("{billed}, more than all that ran was measured to take ({took})");
     }
     if bill.total <= 0.0 || largest > bill.total {
-        let left = signed(value(BillItem::Unattributed), time);
-        return format!("{billed}; the accounts of all that ran do not add up ({left} unattributed)");
+        let left = value(BillItem::Unattributed);
+        let left =
+            if left == 0.0 { String::new() } else { format!(" ({} unattributed)", signed(left, time)) };
+        return format!("{billed}; the accounts of all that ran do not add up{left}");
     }
     let rest = bill.parts.iter().filter(|(what, ..)| *what != BillItem::Billed);
     let most = rest.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, value, _)| *value > 0.0);

@@ -39,7 +39,7 @@ pub(crate) fn text(finding: &Finding) -> String {
             time(*slack)
         ),
         Finding::Contended { metrics, share, tasks } => format!(
-            "up to {} of the CPU was not the probe's while {} measured{}: not the cost on an idle CPU; --priority fifo:50 keeps other tasks off, for 95 % of each second",
+            "up to {} of the CPU was not the probe's while {} measured: not the cost on an idle CPU; --priority fifo:50 keeps other tasks off, for 95 % of each second{}",
             percent(*share),
             names(metrics),
             by_whom(tasks)
@@ -91,7 +91,7 @@ pub(crate) fn by_whom(tasks: &BTreeMap<String, f64>) -> String {
     if words.is_empty() {
         return String::new();
     }
-    format!("; most CPU time meanwhile, on any CPU: {}", words.join(", "))
+    format!("; busiest in the session, on any CPU: {}", words.join(", "))
 }
 
 /// Up to three names, and how many more.

@@ -32,10 +32,13 @@ pub fn folded_to(text: &str, width: Option<usize>) -> Cow<'_, str> {
 /// and else continues as a shell reads it.
 fn fold(line: &str, width: usize) -> String {
     let indent = " ".repeat((line.len() - line.trim_start().len() + 2).min(width / 2));
-    let mut kept = line.to_owned();
-    for command in commands(line) {
-        kept = kept.replace(command, &command.replace(' ', UNBROKEN));
+    let (mut kept, mut from) = (String::new(), 0);
+    for (at, command) in commands(line) {
+        kept += &line[from..at];
+        kept += &command.replace(' ', UNBROKEN);
+        from = at + command.len();
     }
+    kept += &line[from..];
     let lines = textwrap::wrap(&kept, folding(width).subsequent_indent(&indent)).into_iter();
     let lines = lines.map(|line| {
         let fits = display_width(&line) <= width || !line.contains(UNBROKEN);
@@ -45,16 +48,19 @@ fn fold(line: &str, width: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The commands in a line: in backquotes, or from its beginning or a colon to the end of what follows.
-fn commands(line: &str) -> impl Iterator<Item = &str> {
-    line.match_indices("tickmark ").filter_map(move |(at, _)| {
+/// The commands in a line, with where they begin: in backquotes, or from its beginning or a colon to the end of what follows.
+fn commands(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    line.match_indices("tickmark ").filter_map(move |(at, start)| {
         let (before, from) = line.split_at(at);
         let end = match before {
+            _ if !from[start.len()..].starts_with(|c: char| c.is_ascii_lowercase() || c == '-') => {
+                return None;
+            }
             _ if before.ends_with('`') => from.find('`'),
             _ if before.ends_with(": ") || before.trim().is_empty() => from.find("; "),
             _ => return None,
         };
-        Some(&from[..end.unwrap_or(from.len())])
+        Some((at, &from[..end.unwrap_or(from.len())]))
     })
 }
 

@@ -103,7 +103,11 @@ pub(crate) fn fitting(rows: &[Vec<String>], right: &[usize], droppable: &[usize]
         .first()
         .into_iter()
         .flat_map(|heading| {
-            heading.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, name)| name.as_str())
+            heading
+                .iter()
+                .enumerate()
+                .filter(|(at, name)| !kept.contains(at) && !name.is_empty())
+                .map(|(_, name)| name.as_str())
         })
         .collect();
     if !dropped.is_empty() {

@@ -262,3 +262,20 @@ fn recorded(recording: &Recording, findings: &mut Vec<Finding>) {
     }
     findings.extend(recording.warnings.iter().map(|line| Finding::LeftOut { line: line.clone() }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_tasks_of_all_sessions_are_added() {
+        let end = |value: &str| {
+            let mut end = Environment::default();
+            end.know(names::OTHER_TASKS, "planted", value.to_owned());
+            end
+        };
+        let ends = [end("cargo 2.0 s, Web Content 0.5 s"), Environment::default(), end("cargo 1.5 s")];
+        let all = other_tasks(&ends);
+        assert_eq!(all, BTreeMap::from([("cargo".to_owned(), 3.5), ("Web Content".to_owned(), 0.5)]));
+    }
+}

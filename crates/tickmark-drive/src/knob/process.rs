@@ -96,7 +96,7 @@ impl Knob for Policy {
 
     fn set(&self, _: usize, setting: &str) -> Result<(), Error> {
         let priority = policy(setting)?;
-        // A thread takes its priority with it.
+        // It is the measured process's to set: whether it may is tried, by a thread that takes the priority with it.
         let tried = std::thread::scope(|scope| scope.spawn(|| limits::set_priority(priority)).join());
         let Ok(Err(error)) = tried else { return Ok(()) };
         Err(refused_priority(priority, error.errno))

@@ -35,66 +35,124 @@ impl Watch {
     }
 }
 
-/// CPU time of every process and of what it waited for, in ticks, by its number.
+/// A process, by the kernel's accounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Account {
+    name: String,
+    parent: u32,
+    /// When it was started, in ticks since the boot: another one has another.
+    started: u64,
+    /// CPU time of its own and of what it waited for, in ticks.
+    used: u64,
+}
+
+/// Every process, by its number.
 #[derive(Debug)]
-struct CpuTimes(BTreeMap<u32, (String, u64)>);
+struct CpuTimes(BTreeMap<u32, Account>);
 
 impl CpuTimes {
-    /// As they are now.
     fn read() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let one = |id: u32| Some((id, parsed(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)?));
+        let one = |id: u32| {
+            let status = fs::read(format!("/proc/{id}/stat")).ok()?;
+            Some((id, parsed(&String::from_utf8_lossy(&status))?))
+        };
         Self(numbers.filter_map(one).collect())
     }
 
     /// Those that had most of `seconds` since then, with what each had: `rustc 12.3 s, cc1 0.8 s`; empty where none had much.
     /// `own` are left out.
     fn since(&self, before: &Self, seconds: f64, own: &[u32]) -> String {
-        let mut grown = BTreeMap::<&str, u64>::new();
-        for (id, (name, ticks)) in self.0.iter().filter(|(id, _)| !own.contains(id)) {
-            let earlier = before.0.get(id).filter(|(other, _)| other == name).map_or(0, |(_, ticks)| *ticks);
-            *grown.entry(name).or_default() += ticks.saturating_sub(earlier);
+        let mut grown: BTreeMap<u32, i64> = BTreeMap::new();
+        for (id, account) in &self.0 {
+            let earlier = before.0.get(id).filter(|earlier| earlier.started == account.started);
+            let earlier = earlier.map_or(0, |earlier| earlier.used);
+            grown.insert(*id, account.used as i64 - earlier as i64);
         }
-        let mut grown: Vec<(&str, f64)> =
-            grown.into_iter().map(|(name, ticks)| (name, ticks as f64 / TICKS)).collect();
-        grown.retain(|(_, had)| *had > LEAST * seconds);
-        grown.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let words: Vec<String> =
-            grown.iter().take(MOST).map(|(name, had)| format!("{name} {had:.1} s")).collect();
-        words.join(", ")
+        // What was there and has ended brought its whole life into the account of who waited for it.
+        for (id, account) in before.0.iter().filter(|(id, account)| !self.has(**id, account)) {
+            let mut heir = (*id, account);
+            while let Some(parent) = before.0.get(&heir.1.parent).filter(|_| heir.1.parent != heir.0) {
+                heir = (heir.1.parent, parent);
+                if self.has(heir.0, parent) {
+                    grown.entry(heir.0).and_modify(|ticks| *ticks -= account.used as i64);
+                    break;
+                }
+            }
+        }
+        let mut named = BTreeMap::<&str, f64>::new();
+        for (id, ticks) in grown.into_iter().filter(|(id, _)| !own.contains(id)) {
+            *named.entry(&self.0[&id].name).or_default() += ticks.max(0) as f64 / TICKS;
+        }
+        let mut named: Vec<(&str, f64)> =
+            named.into_iter().filter(|(_, had)| *had > LEAST * seconds).collect();
+        named.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let words = named.iter().take(MOST).map(|(name, had)| format!("{name} {had:.1} s"));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// True if that process is there, and not another one of its number.
+    fn has(&self, id: u32, account: &Account) -> bool {
+        self.0.get(&id).is_some_and(|own| own.started == account.started)
     }
 }
 
-/// Name, and the sum of utime, stime, cutime and cstime, of proc_pid_stat(5).
-fn parsed(status: &str) -> Option<(String, u64)> {
+/// Of proc_pid_stat(5): comm, ppid, starttime, and the sum of utime, stime, cutime and cstime.
+fn parsed(status: &str) -> Option<Account> {
     let name = status.split_once('(')?.1.rsplit_once(')')?.0;
-    let times = fields(status)?.skip(11).take(4).filter_map(|ticks| ticks.parse::<u64>().ok());
-    Some((name.to_owned(), times.sum()))
+    let number = |field| fields(status)?.nth(field)?.parse::<u64>().ok();
+    let used = (11..15).map(number).sum::<Option<u64>>()?;
+    // A kernel's worker is named by what it works on; the list has commas.
+    let name = if name.starts_with("kworker/") { name.split(['-', '+']).next()? } else { name };
+    let name = name.replace(|c: char| c.is_control() || c == ',', " ");
+    Some(Account { name, parent: number(1)? as u32, started: number(19)?, used })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn times(all: &[(u32, &str, u64)]) -> CpuTimes {
-        CpuTimes(all.iter().map(|(id, name, ticks)| (*id, ((*name).to_owned(), *ticks))).collect())
+    /// Number, parent, start, ticks.
+    fn times(all: &[(u32, u32, u64, &str, u64)]) -> CpuTimes {
+        let one = |(id, parent, started, name, used): &(u32, u32, u64, &str, u64)| {
+            let (parent, started, used) = (*parent, *started, *used);
+            (*id, Account { name: (*name).to_owned(), parent, started, used })
+        };
+        CpuTimes(all.iter().map(one).collect())
     }
 
     #[test]
-    fn who_had_the_cpu_is_named_with_what_it_waited_for() {
-        let line = "7 (a (b) c) S 1 7 7 0 -1 4194560 1 2 3 4 100 20 3000 400 20 0 1 0 5 6 7";
-        assert_eq!(parsed(line), Some(("a (b) c".to_owned(), 3520)));
-        let before = times(&[(1, "init", 900), (2, "cargo", 50), (3, "tickmark", 10)]);
-        let after = times(&[
-            (1, "init", 901),
-            (2, "cargo", 250),
-            (3, "tickmark", 500),
-            (4, "cc1", 30),
-            (5, "cc1", 40),
+    fn a_line_of_the_kernel_is_read_with_any_name() {
+        let line = "7 (a (b), c) S 3 7 7 0 -1 4194560 1 2 3 4 100 20 3000 400 20 0 1 0 55 6 7";
+        let account = Account { name: "a (b)  c".to_owned(), parent: 3, started: 55, used: 3520 };
+        assert_eq!(parsed(line), Some(account));
+        let worker = line.replace("a (b), c", "kworker/u8:0-ext4-rsv-conversion");
+        assert_eq!(parsed(&worker).map(|account| account.name), Some("kworker/u8:0".to_owned()));
+    }
+
+    #[test]
+    fn who_had_the_cpu_is_named_with_what_it_waited_for_meanwhile() {
+        let before = times(&[(1, 0, 1, "init", 900), (2, 1, 5, "cargo", 50), (3, 1, 6, "tickmark", 10)]);
+        let mut all = vec![(1, 0, 1, "init", 901), (2, 1, 5, "cargo", 250), (3, 1, 6, "tickmark", 500)];
+        all.extend([(4, 2, 90, "cc1", 30), (5, 2, 91, "cc1", 40)]);
+        assert_eq!(times(&all).since(&before, 10.0, &[3]), "cargo 2.0 s, cc1 0.7 s");
+        let other = times(&[(1, 0, 1, "init", 901), (2, 1, 99, "cargo", 60)]);
+        assert_eq!(other.since(&before, 10.0, &[]), "cargo 0.6 s", "another process has the number");
+        let renamed = times(&[(2, 1, 5, "cargo-build", 80)]);
+        assert_eq!(renamed.since(&before, 10.0, &[]), "cargo-build 0.3 s");
+    }
+
+    /// A child and what that had waited for, an hour before: the shell above both has only what came since.
+    #[test]
+    fn who_ends_takes_nothing_from_before_along() {
+        let before = times(&[
+            (1, 0, 1, "init", 0),
+            (2, 1, 5, "sh", 10),
+            (3, 2, 6, "make", 3000),
+            (4, 3, 7, "cc1", 600),
         ]);
-        assert_eq!(after.since(&before, 10.0, &[3]), "cargo 2.0 s, cc1 0.7 s");
-        let reused = times(&[(2, "make", 60), (1, "init", 901)]);
-        assert_eq!(reused.since(&before, 10.0, &[]), "make 0.6 s", "another process has the number");
+        let after = times(&[(1, 0, 1, "init", 0), (2, 1, 5, "sh", 10 + 3000 + 600 + 150)]);
+        assert_eq!(after.since(&before, 10.0, &[]), "sh 1.5 s");
     }
 }

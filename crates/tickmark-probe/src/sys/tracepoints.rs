@@ -81,9 +81,7 @@ pub fn available(cpu: u32, command: &str) -> Result<(), String> {
 fn reason(error: &CallError, command: &str) -> String {
     match error.errno {
         libc::EPERM | libc::EACCES => {
-            format!(
-                "{error}; run it as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted"
-            )
+            format!("{error}; run as root (sudo tickmark {command}), or with CAP_PERFMON and tracefs mounted")
         }
         libc::ENOENT | libc::ENODEV | libc::ENOSYS => {
             format!("{error}: this kernel has no tracepoints (CONFIG_TRACEPOINTS, CONFIG_PERF_EVENTS)")

@@ -14,7 +14,7 @@ const LISTED: usize = 1000;
 /// Of the scale in a row.
 const WIDTH: f64 = 220.0;
 /// Words of two marks have room.
-const APART: f64 = 36.0;
+const APART: f64 = 44.0;
 const HEIGHT: f64 = 18.0;
 
 /// A section for each that is compared with the first.
@@ -200,9 +200,9 @@ impl Scale {
     /// The marks with their words, above all rows.
     fn axis(&self) -> Markup {
         let marks = self.marks();
-        let both = marks.iter().flat_map(|change| [-change, *change]);
+        let both = both(&marks);
         html! {
-            svg width=(WIDTH) height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label={ "change, from " (percent(-self.most)) " to " (percent(self.most)) } {
+            svg width=(WIDTH) height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label={ "change, from " (percent(-self.most.min(1.0))) " to " (percent(self.most)) } {
                 text x=(WIDTH / 2.0) y=(HEIGHT - 5.0) text-anchor="middle" { "0" }
                 @for change in both { text x=(format!("{:.1}", self.x(change))) y=(HEIGHT - 5.0) text-anchor="middle" { (marked(change)) } }
             }
@@ -218,12 +218,17 @@ impl Scale {
             svg width=(WIDTH) height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(line.ratio.map_or_else(|| "no change is told".to_owned(), |ratio| percent(ratio - 1.0))) {
                 rect class="zone" x=(format!("{:.1}", zone.0)) y="0" width=(format!("{:.1}", zone.1 - zone.0)) height=(HEIGHT) {}
                 line class="axis" x1=(at(0.0)) x2=(at(0.0)) y1="0" y2=(HEIGHT) {}
-                @for change in self.marks().iter().flat_map(|change| [-change, *change]) { line class="mark" x1=(at(change)) x2=(at(change)) y1="0" y2=(HEIGHT) {} }
+                @for change in both(&self.marks()) { line class="mark" x1=(at(change)) x2=(at(change)) y1="0" y2=(HEIGHT) {} }
                 @if let Some((low, high)) = ends(line) { line class=(out) x1=(at(low - 1.0)) x2=(at(high - 1.0)) y1=(middle) y2=(middle) {} }
                 @if let Some(ratio) = line.ratio { circle class=(if line.changed() { "o" } else { "b" }) cx=(at(ratio - 1.0)) cy=(middle) r="4" {} }
             }
         }
     }
+}
+
+/// Changes to either side; nothing becomes less by more than all of it.
+fn both(marks: &[f64]) -> impl Iterator<Item = f64> {
+    marks.iter().flat_map(|change| [-change, *change]).filter(|change| *change > -1.0)
 }
 
 /// A change at a mark: `+30%`.

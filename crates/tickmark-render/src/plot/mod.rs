@@ -93,7 +93,7 @@ impl Drawing {
     #[must_use]
     pub fn text(&self, width: usize) -> String {
         match self {
-            Self::Plot(plot) => plot.text(width.saturating_sub(12), 16),
+            Self::Plot(plot) => plot.text(width.saturating_sub(xy::LABELS), 16),
             Self::Dots(dots) => dots.text(width),
             Self::Forest(forest) => forest.text(width),
             Self::Heat(heat) => heat.text(width),

@@ -57,6 +57,8 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 48.0;
 /// A line of the legend.
 const LEGEND: f64 = 18.0;
+/// Columns of the labels beside a drawing in characters, with its frame.
+pub(super) const LABELS: usize = 12;
 /// From so many points on each has no mark and no words of its own.
 const MANY: usize = 200;
 
@@ -70,9 +72,10 @@ impl Plot {
         Some((x, y))
     }
 
-    /// So many characters wide and lines high, axes not counted; empty where there is nothing to show.
+    /// So many characters wide and lines high, axes not counted, and no wider than somebody reads; empty where there is nothing to show.
     #[must_use]
     pub fn text(&self, width: usize, height: usize) -> String {
+        let width = width.min(crate::width().saturating_sub(LABELS));
         let (Some((xs, ys)), true) = (self.ranges(), width > 1 && height > 1) else { return String::new() };
         let mut cells = vec![vec![' '; width]; height];
         let column = |at: f64| (at * (width - 1) as f64).round() as usize;

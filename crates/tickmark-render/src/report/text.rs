@@ -2,7 +2,7 @@
 
 use super::answer;
 use crate::fold::wrapped;
-use crate::grid::{self};
+use crate::grid;
 use crate::reason::UsualCaveats;
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};

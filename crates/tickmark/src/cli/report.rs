@@ -17,7 +17,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Recordings; the first is what the others are compared with
+    /// Recordings, or patterns of their names; the first is what the others are compared with
     #[arg(value_name = "REC", default_value = "last", add = recordings())]
     pub(crate) recordings: Vec<String>,
     /// Write the page to this file

@@ -113,9 +113,9 @@ fn print(text: &str) -> Result<(), Error> {
     if tickmark_render::is_ascii_locale() { write(&tickmark_render::in_ascii(&text)) } else { write(&text) }
 }
 
-/// Says that those who take the CPU are told by kind alone, why, and what would help.
+/// Says that those who take the CPUs are told by their kind alone, why, and what would help.
 fn nobody_named(why: &str) {
-    crate::notice!("who takes the CPUs is not told by name: {why}");
+    crate::notice!("who takes the CPUs is told by kind, not by name ({why})");
 }
 
 /// Writes a text as it is.

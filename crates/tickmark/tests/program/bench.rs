@@ -57,6 +57,13 @@ impl Bench {
         command
     }
 
+    /// The same without any right of root's.
+    pub(crate) fn without_rights(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set", "-all", "--inh-caps", "-all", program()]).args(arguments);
+        command.env("TICKMARK_STORE", self.store()).output().unwrap()
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }

@@ -78,6 +78,9 @@ fn replicates_decide_and_runs_do_not() {
     assert_eq!(three["candidates"].as_array().unwrap().len(), 2);
     refused(&bench.run(&["compare", "a*", "a1"]), 2, &["on both sides"]);
     refused(&bench.run(&["compare", "a1", "nothing*"]), 2, &["nothing*"]);
+    let drawn = out(&bench.run(&["report", "a*"]));
+    assert!(drawn.contains("a2") && drawn.contains("a3"), "{drawn}");
+    refused(&bench.run(&["report", "nothing*"]), 2, &["nothing*"]);
     refused(&bench.run(&["compare", "a1", ","]), 2, &["empty"]);
     refused(&bench.run(&["compare", "a1"]), 2, &["CANDIDATE"]);
     record(&bench, "other", "selftest.work.1050");

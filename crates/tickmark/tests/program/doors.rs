@@ -1,6 +1,6 @@
 //! Foreign inputs and outputs: outputs that are no files, stores with foreign content, files that never end, silent peers.
 
-use crate::bench::{Bench, err, out, program, words};
+use crate::bench::{Bench, err, out, program, refused, words};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -228,6 +228,26 @@ fn who_says_nothing_keeps_nobody_from_being_served() {
 }
 
 /// What is said beside the output is folded as the output is, and a name that is none brings the nearest.
+/// What needs a permission says so before anything is measured, or says what it would add.
+#[test]
+#[ignore = "second tier: root"]
+fn what_needs_root_says_so() {
+    let bench = Bench::new();
+    let priority = bench.without_rights(&["experiment", "policy=other,fifo:50", "syscall.null"]);
+    refused(&priority, 1, &["priority fifo:50 was refused", "run as root"]);
+    assert!(!err(&priority).contains("pilot"), "{}", err(&priority));
+    for arguments in [
+        &["bill", "--runs", "1", "--", "sleep", "0.1"][..],
+        &["doctor", "--only", "busy-cpu"],
+        &["live", "--duration", "1s"],
+        &["timers", "--methods", "nanosleep", "--duration", "500ms", "--timerlat"],
+    ] {
+        let done = bench.without_rights(arguments);
+        let said = words(&(out(&done) + &err(&done)));
+        assert!(said.contains("as root"), "{arguments:?}: {said}");
+    }
+}
+
 #[test]
 fn errors_fit_a_narrow_terminal_and_name_what_was_meant() {
     let bench = Bench::new();

@@ -138,6 +138,10 @@ fn the_kernels_events_say_who_took_the_cpu() {
     for part in ["who took the CPU", "tmhog", "hrtimer_wakeup", "Recording the first event"] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
+    let both = out(&bench.run(&["show", "last"]));
+    assert!(both.contains("tick rate ") && both.contains("tick rate, events recorded"), "{both}");
+    let narrow = bench.command(&["tick", "--of", "last"]).env("COLUMNS", "60").output().unwrap();
+    assert!(out(&narrow).contains("(no room for: median, p99"), "{}", out(&narrow));
     // The same with what ran in each gap, on the clock of other traces.
     let trace = bench.run(&["export", "last", "--format", "perfetto"]);
     let trace: Value = serde_json::from_slice(&trace.stdout).unwrap();
@@ -154,18 +158,7 @@ fn the_kernels_events_say_who_took_the_cpu() {
 #[ignore = "second tier: root"]
 fn without_root_the_names_come_from_counters() {
     let bench = Bench::new();
-    let mut command = Command::new("setpriv");
-    command.args([
-        "--bounding-set",
-        "-all",
-        "--inh-caps",
-        "-all",
-        crate::bench::program(),
-        "tick",
-        "--duration",
-        "1s",
-    ]);
-    let output = command.env("TICKMARK_STORE", bench.store()).output().unwrap();
+    let output = bench.without_rights(&["tick", "--duration", "1s"]);
     let text = out(&output);
     assert!(output.status.success(), "{}", err(&output));
     assert!(
@@ -274,7 +267,8 @@ fn what_cannot_be_watched_is_one_line() {
     let text = std::fs::read_to_string(&events).unwrap();
     let observed = text.find("\"gaps\"").unwrap();
     std::fs::write(&events, &text[..observed + 200]).unwrap();
-    refused(&bench.run(&["tick", "--of", "cut"]), 2, &["no whole trace of the tick's probe"]);
+    let resumes = format!("`tickmark run --resume {cut}` completes it");
+    refused(&bench.run(&["tick", "--of", "cut"]), 2, &["no whole trace of the tick's probe", &resumes]);
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(in crate::command) fn run(store: &Store, options: &ReportOptions) -> Result<
         plots(folder, &report)?;
     }
     if wants_text {
-        let width = tickmark_render::width().min(160);
+        let width = tickmark_render::width().clamp(60, 160);
         let all: Vec<String> = drawings(&report).iter().map(|one| one.text(width)).collect();
         crate::command::print(&all.join("\n"))?;
     }

@@ -242,8 +242,7 @@ fn show(recording: &Recording, options: &LoadOutput<'_>) -> Result<Code, Error> 
         }
         (_, ScenarioOutput::Values) => crate::command::write(&tickmark_render::comms::values(&all))?,
         (_, ScenarioOutput::Plot) => {
-            let texts: Vec<String> =
-                plots.iter().map(|plot| plot.text(SIZE.0.min(tickmark_render::width()), SIZE.1)).collect();
+            let texts: Vec<String> = plots.iter().map(|plot| plot.text(SIZE.0, SIZE.1)).collect();
             crate::command::print_framed(recording, &texts.join("\n"))?;
         }
         (_, ScenarioOutput::Summary) => {

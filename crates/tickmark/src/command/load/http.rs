@@ -137,7 +137,7 @@ fn recorded(options: &Http, whose: &[(&'static str, String)]) -> Result<Option<O
         return Ok(None);
     };
     if let Err(why) = tracepoints::available(*cpu, "http") {
-        crate::command::nobody_named(&why);
+        crate::notice!("what delays the slowest requests is not recorded ({why})");
         return Ok(None);
     }
     let first = offers(options, whose)?.into_iter().next();

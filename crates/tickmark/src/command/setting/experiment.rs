@@ -140,7 +140,9 @@ fn more_blocks(model: &Model) -> Option<String> {
     let within = || missing.iter().filter(|missing| **missing <= MANY);
     let Some((least, most)) = within().min().zip(within().max()) else {
         let fewest = missing.iter().min()?;
-        return Some(format!("{fewest} blocks more would decide the first of {undecided} undecided figures"));
+        return Some(format!(
+            "none of {undecided} undecided figures would be decided by less than some {fewest} blocks more"
+        ));
     };
     let count = |within: usize| missing.iter().filter(|missing| **missing <= within).count();
     let decides = |blocks: usize| {
@@ -148,7 +150,7 @@ fn more_blocks(model: &Model) -> Option<String> {
     };
     let all = if most > least { format!(", {}", decides(*most)) } else { String::new() };
     let beyond = missing.len() - within().count();
-    let rest = if beyond > 0 { format!("; {beyond} need more than {MANY}") } else { String::new() };
+    let rest = if beyond > 0 { format!("; {beyond} would take more than {MANY}") } else { String::new() };
     Some(format!("next: the same command with {}{all}, each in 4 of 5 cases{rest}", decides(*least)))
 }
 
@@ -177,6 +179,7 @@ pub(in crate::command) fn carry_out(
     let mut pilot = Vec::new();
     let ended = experiment.guarded::<_, Error>(store, &control, |guard| {
         experiment.try_settings(guard)?;
+        store.prepare()?;
         crate::notice!("{}", duration(&experiment, pilots));
         if pilots {
             pilot = look_ahead(store, &experiment, guard, &control, &mut random)?;

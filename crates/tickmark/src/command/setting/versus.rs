@@ -183,6 +183,7 @@ fn measure(
     let begun = Instant::now();
     let tried = experiment.guarded::<_, Error>(store, control, |guard| {
         experiment.try_settings(guard)?;
+        store.prepare()?;
         warm_up(options, experiment, guard, control)
     });
     let (Tried { walls, around, counters, has_quota, notes }, _) = tried?;
