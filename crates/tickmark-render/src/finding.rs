@@ -42,7 +42,7 @@ pub(crate) fn text(finding: &Finding) -> String {
             "up to {} of the CPU was not the probe's while {} measured: not the cost on an idle CPU; --priority fifo:50 keeps other tasks off, for 95 % of each second{}",
             percent(*share),
             names(metrics),
-            by_whom(tasks)
+            by_whom(tasks, 3)
         ),
         Finding::Disturbed { metrics, share } => {
             format!("up to {} of the batches were disturbed for {}", percent(*share), names(metrics))
@@ -82,12 +82,12 @@ fn reason(why: Option<&Mark>) -> String {
     why.map_or_else(|| "no reason is recorded".to_owned(), mark)
 }
 
-/// Which tasks had most CPU time, in s; nothing where none is known.
-pub(crate) fn by_whom(tasks: &BTreeMap<String, f64>) -> String {
+/// Which tasks had most CPU time, in s, so many at most; nothing where none is known.
+pub(crate) fn by_whom(tasks: &BTreeMap<String, f64>, most: usize) -> String {
     let mut all: Vec<(&String, &f64)> = tasks.iter().collect();
     all.sort_by(|a, b| b.1.total_cmp(a.1));
     let words: Vec<String> =
-        all.iter().take(3).map(|(name, seconds)| format!("{name} {}", time(**seconds * 1e9))).collect();
+        all.iter().take(most).map(|(name, seconds)| format!("{name} {}", time(**seconds * 1e9))).collect();
     if words.is_empty() {
         return String::new();
     }

@@ -42,8 +42,8 @@ struct Account {
     parent: u32,
     /// When it was started, in ticks since the boot: another one has another.
     started: u64,
-    /// CPU time of its own and of what it waited for, in ticks.
-    used: u64,
+    /// CPU time in ticks: its own, and that of the children that it waited for, with theirs.
+    used: [u64; 2],
 }
 
 /// Every process, by its number.
@@ -64,11 +64,11 @@ impl CpuTimes {
     /// Those that had most of `seconds` since then, with what each had: `rustc 12.3 s, cc1 0.8 s`; empty where none had much.
     /// `own` are left out.
     fn since(&self, before: &Self, seconds: f64, own: &[u32]) -> String {
-        let mut grown: BTreeMap<u32, i64> = BTreeMap::new();
+        let mut grown: BTreeMap<u32, [i64; 2]> = BTreeMap::new();
         for (id, account) in &self.0 {
             let earlier = before.0.get(id).filter(|earlier| earlier.started == account.started);
-            let earlier = earlier.map_or(0, |earlier| earlier.used);
-            grown.insert(*id, account.used as i64 - earlier as i64);
+            let earlier = earlier.map_or([0; 2], |earlier| earlier.used);
+            grown.insert(*id, [0, 1].map(|at| account.used[at] as i64 - earlier[at] as i64));
         }
         // What was there and has ended brought its whole life into the account of who waited for it.
         for (id, account) in before.0.iter().filter(|(id, account)| !self.has(**id, account)) {
@@ -76,16 +76,19 @@ impl CpuTimes {
             while let Some(parent) = before.0.get(&heir.1.parent).filter(|_| heir.1.parent != heir.0) {
                 heir = (heir.1.parent, parent);
                 if self.has(heir.0, parent) {
-                    grown.entry(heir.0).and_modify(|ticks| *ticks -= account.used as i64);
+                    let all: u64 = account.used.iter().sum();
+                    grown.entry(heir.0).and_modify(|[_, waited]| *waited -= all as i64);
                     break;
                 }
             }
         }
-        let mut named = BTreeMap::<&str, f64>::new();
-        for (id, ticks) in grown.into_iter().filter(|(id, _)| !own.contains(id)) {
-            *named.entry(&self.0[&id].name).or_default() += ticks.max(0) as f64 / TICKS;
+        let mut named = BTreeMap::<String, f64>::new();
+        for (id, [used, waited]) in grown.into_iter().filter(|(id, _)| !own.contains(id)) {
+            let name = &self.0[&id].name;
+            *named.entry(name.clone()).or_default() += used as f64 / TICKS;
+            *named.entry(format!("children of {name}")).or_default() += waited.max(0) as f64 / TICKS;
         }
-        let mut named: Vec<(&str, f64)> =
+        let mut named: Vec<(String, f64)> =
             named.into_iter().filter(|(_, had)| *had > LEAST * seconds).collect();
         named.sort_by(|a, b| b.1.total_cmp(&a.1));
         let words = named.iter().take(MOST).map(|(name, had)| format!("{name} {had:.1} s"));
@@ -98,11 +101,11 @@ impl CpuTimes {
     }
 }
 
-/// Of proc_pid_stat(5): comm, ppid, starttime, and the sum of utime, stime, cutime and cstime.
+/// Of proc_pid_stat(5): comm, ppid, starttime, utime with stime, and cutime with cstime.
 fn parsed(status: &str) -> Option<Account> {
     let name = status.split_once('(')?.1.rsplit_once(')')?.0;
     let number = |field| fields(status)?.nth(field)?.parse::<u64>().ok();
-    let used = (11..15).map(number).sum::<Option<u64>>()?;
+    let used = [number(11)? + number(12)?, number(13)? + number(14)?];
     // A kernel's worker is named by what it works on; the list has commas.
     let name = if name.starts_with("kworker/") { name.split(['-', '+']).next()? } else { name };
     let name = name.replace(|c: char| c.is_control() || c == ',', " ");
@@ -113,9 +116,9 @@ fn parsed(status: &str) -> Option<Account> {
 mod tests {
     use super::*;
 
-    /// Number, parent, start, ticks.
-    fn times(all: &[(u32, u32, u64, &str, u64)]) -> CpuTimes {
-        let one = |(id, parent, started, name, used): &(u32, u32, u64, &str, u64)| {
+    /// Number, parent, start, ticks of its own and of its children.
+    fn times(all: &[(u32, u32, u64, &str, [u64; 2])]) -> CpuTimes {
+        let one = |(id, parent, started, name, used): &(u32, u32, u64, &str, [u64; 2])| {
             let (parent, started, used) = (*parent, *started, *used);
             (*id, Account { name: (*name).to_owned(), parent, started, used })
         };
@@ -125,7 +128,7 @@ mod tests {
     #[test]
     fn a_line_of_the_kernel_is_read_with_any_name() {
         let line = "7 (a (b), c) S 3 7 7 0 -1 4194560 1 2 3 4 100 20 3000 400 20 0 1 0 55 6 7";
-        let account = Account { name: "a (b)  c".to_owned(), parent: 3, started: 55, used: 3520 };
+        let account = Account { name: "a (b)  c".to_owned(), parent: 3, started: 55, used: [120, 3400] };
         assert_eq!(parsed(line), Some(account));
         let worker = line.replace("a (b), c", "kworker/u8:0-ext4-rsv-conversion");
         assert_eq!(parsed(&worker).map(|account| account.name), Some("kworker/u8:0".to_owned()));
@@ -133,26 +136,23 @@ mod tests {
 
     #[test]
     fn who_had_the_cpu_is_named_with_what_it_waited_for_meanwhile() {
-        let before = times(&[(1, 0, 1, "init", 900), (2, 1, 5, "cargo", 50), (3, 1, 6, "tickmark", 10)]);
-        let mut all = vec![(1, 0, 1, "init", 901), (2, 1, 5, "cargo", 250), (3, 1, 6, "tickmark", 500)];
-        all.extend([(4, 2, 90, "cc1", 30), (5, 2, 91, "cc1", 40)]);
-        assert_eq!(times(&all).since(&before, 10.0, &[3]), "cargo 2.0 s, cc1 0.7 s");
-        let other = times(&[(1, 0, 1, "init", 901), (2, 1, 99, "cargo", 60)]);
+        let init = (1, 0, 1, "init", [900, 0]);
+        let before = times(&[init, (2, 1, 5, "cargo", [50, 0]), (3, 1, 6, "tickmark", [10, 0])]);
+        let mut all = vec![init, (2, 1, 5, "cargo", [250, 90]), (3, 1, 6, "tickmark", [500, 0])];
+        all.extend([(4, 2, 90, "cc1", [30, 0]), (5, 2, 91, "cc1", [40, 0])]);
+        assert_eq!(times(&all).since(&before, 10.0, &[3]), "cargo 2.0 s, children of cargo 0.9 s, cc1 0.7 s");
+        let other = times(&[init, (2, 1, 99, "cargo", [60, 0])]);
         assert_eq!(other.since(&before, 10.0, &[]), "cargo 0.6 s", "another process has the number");
-        let renamed = times(&[(2, 1, 5, "cargo-build", 80)]);
+        let renamed = times(&[(2, 1, 5, "cargo-build", [80, 0])]);
         assert_eq!(renamed.since(&before, 10.0, &[]), "cargo-build 0.3 s");
     }
 
     /// A child and what that had waited for, an hour before: the shell above both has only what came since.
     #[test]
     fn who_ends_takes_nothing_from_before_along() {
-        let before = times(&[
-            (1, 0, 1, "init", 0),
-            (2, 1, 5, "sh", 10),
-            (3, 2, 6, "make", 3000),
-            (4, 3, 7, "cc1", 600),
-        ]);
-        let after = times(&[(1, 0, 1, "init", 0), (2, 1, 5, "sh", 10 + 3000 + 600 + 150)]);
-        assert_eq!(after.since(&before, 10.0, &[]), "sh 1.5 s");
+        let mut all = vec![(1, 0, 1, "init", [0, 0]), (2, 1, 5, "sh", [10, 0])];
+        all.extend([(3, 2, 6, "make", [0, 3000]), (4, 3, 7, "cc1", [600, 0])]);
+        let after = times(&[(1, 0, 1, "init", [0, 0]), (2, 1, 5, "sh", [12, 3000 + 600 + 150])]);
+        assert_eq!(after.since(&times(&all), 10.0, &[]), "children of sh 1.5 s");
     }
 }

@@ -170,7 +170,7 @@ fn trust(model: &Model) -> Option<String> {
                 contended.len(),
                 measured.len(),
                 number::percent(most),
-                tasks.map_or_else(String::new, finding::by_whom)
+                tasks.map_or_else(String::new, |tasks| finding::by_whom(tasks, 2))
             )
         }
         None => "none contended".to_owned(),

@@ -14,6 +14,8 @@ const HEADING: Style = Style::new().bold();
 const TITLE: usize = 34;
 /// Findings that are shown before headlines.
 const FIRST: usize = 2;
+/// The second where both have no more lines.
+const LINES: usize = 5;
 const MARK: Style = AnsiColor::Yellow.on_default();
 
 /// What is shown of a recording.
@@ -93,10 +95,9 @@ fn headlines(out: &mut String, model: &Model) {
     }
     let any = shown.iter().any(|row| row.contended.is_some());
     let rest = format!(
-        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all. tickmark show {} has all {} figures, with notes",
+        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all; tickmark show: all {} figures, with notes",
         if any { "* contended; " } else { "" },
         if shown.iter().any(is_median) { "~ median: too few batches for a floor; " } else { "" },
-        model.header.id,
         all().count()
     );
     let _ = writeln!(out, "\n{}", wrapped(&rest, 0).join("\n"));
@@ -106,12 +107,16 @@ fn headlines(out: &mut String, model: &Model) {
 fn notes(out: &mut String, model: &Model, is_short: bool) {
     let shown = |one: &&Finding| !(answer::is_given(model) && matches!(one, Finding::Contended { .. }));
     let most = if is_short { FIRST } else { usize::MAX };
+    let mut left = if is_short { LINES } else { usize::MAX };
     for (number, one) in model.findings.iter().filter(shown).take(most).enumerate() {
+        let lines = wrapped(&finding::text(one), 4);
         if number == 0 {
             let _ = writeln!(out, "\n{HEADING}Notes{HEADING:#}");
+        } else if lines.len() > left {
+            break;
         }
-        let text = wrapped(&finding::text(one), 4).join("\n");
-        let _ = writeln!(out, "  {MARK}-{MARK:#} {}", text.trim_start());
+        left = left.saturating_sub(lines.len());
+        let _ = writeln!(out, "  {MARK}-{MARK:#} {}", lines.join("\n").trim_start());
     }
 }
 

@@ -141,7 +141,7 @@ fn the_kernels_events_say_who_took_the_cpu() {
     let both = out(&bench.run(&["show", "last"]));
     assert!(both.contains("tick rate ") && both.contains("tick rate, events recorded"), "{both}");
     let narrow = bench.command(&["tick", "--of", "last"]).env("COLUMNS", "60").output().unwrap();
-    assert!(out(&narrow).contains("(no room for: median, p99"), "{}", out(&narrow));
+    assert!(out(&narrow).contains("(no room for: "), "{}", out(&narrow));
     // The same with what ran in each gap, on the clock of other traces.
     let trace = bench.run(&["export", "last", "--format", "perfetto"]);
     let trace: Value = serde_json::from_slice(&trace.stdout).unwrap();
@@ -267,7 +267,7 @@ fn what_cannot_be_watched_is_one_line() {
     let text = std::fs::read_to_string(&events).unwrap();
     let observed = text.find("\"gaps\"").unwrap();
     std::fs::write(&events, &text[..observed + 200]).unwrap();
-    let resumes = format!("`tickmark run --resume {cut}` completes it");
+    let resumes = format!("`tickmark run --resume {}` completes it", &cut[..8]);
     refused(&bench.run(&["tick", "--of", "cut"]), 2, &["no whole trace of the tick's probe", &resumes]);
 }
 
