@@ -142,7 +142,7 @@ pub(crate) fn run() -> Result<()> {
         };
         let [at_60, at_80, at_120, at_200] = widths;
         let cells = [
-            Some(answers),
+            is_tried.then_some(answers),
             at_60,
             at_80,
             at_120,

@@ -75,8 +75,8 @@ pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
         (
             "memory",
             joined(&[
-                ("a random load", value("memory.latency.random.main")),
-                ("in the first cache", value("memory.latency.random.l1")),
+                ("random load", value("memory.latency.random.main")),
+                ("first cache", value("memory.latency.random.l1")),
                 ("reading", value("bandwidth.memory.read")),
             ]),
         ),
@@ -125,12 +125,11 @@ fn wake_ups(row: Option<&Row>, middle: Option<String>) -> Option<String> {
 
 fn lost(row: Option<&Row>, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     let share = number::percent(row?.value.as_ref()?.point);
-    let tick = value("tick.share").zip(value("tick.cost")).map(|(share, cost)| {
-        let rate = value("tick.rate").map_or_else(String::new, |rate| format!(" at {rate}"));
-        format!(", {share} by the tick ({cost}{rate})")
-    });
+    let tick = value("tick.share")
+        .zip(value("tick.cost"))
+        .map(|(share, cost)| format!(", {share} by the tick ({cost} each)"));
     let tick = tick.unwrap_or_default();
-    let runs = if row?.runs > 1 { " in the median run" } else { "" };
+    let runs = if row?.runs > 1 { " (median run)" } else { "" };
     Some(format!("{share} of the CPU{runs}{tick}"))
 }
 

@@ -95,7 +95,7 @@ fn headlines(out: &mut String, model: &Model) {
     }
     let any = shown.iter().any(|row| row.contended.is_some());
     let rest = format!(
-        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all; tickmark show: all {} figures, with notes",
+        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all; tickmark show: all {} figures",
         if any { "* contended; " } else { "" },
         if shown.iter().any(is_median) { "~ median: too few batches for a floor; " } else { "" },
         all().count()

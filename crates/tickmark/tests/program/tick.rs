@@ -139,7 +139,7 @@ fn the_kernels_events_say_who_took_the_cpu() {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     let both = out(&bench.run(&["show", "last"]));
-    assert!(both.contains("tick rate ") && both.contains("tick rate, events recorded"), "{both}");
+    assert!(both.contains("all gaps ") && both.contains("all gaps, events recorded"), "{both}");
     let narrow = bench.command(&["tick", "--of", "last"]).env("COLUMNS", "60").output().unwrap();
     assert!(out(&narrow).contains("(no room for: "), "{}", out(&narrow));
     // The same with what ran in each gap, on the clock of other traces.
