@@ -55,11 +55,12 @@ pub fn text(noise: &Noise) -> String {
             let _ = writeln!(out, "osnoise, the kernel's own tracer, is not available: {why}");
         }
     }
+    for line in witness.and_then(|witness| witness::remedies(witness, noise.cpu)).iter() {
+        let _ = writeln!(out, "{}", wrapped(line, 0).join("\n"));
+    }
     out.push('\n');
     out += &witness.map_or_else(|| tables(noise), witness::tables);
-    for note in
-        witness.map_or_else(|| notes(noise), |own| witness::notes(own, noise.cpu, noise.lost() / noise.span))
-    {
+    for note in witness.map_or_else(|| notes(noise), |own| witness::notes(own, noise.lost() / noise.span)) {
         let _ = writeln!(out, "\n{}", wrapped(&note, 0).join("\n"));
     }
     out

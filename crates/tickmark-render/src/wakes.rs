@@ -256,13 +256,15 @@ fn signed(nanos: f64) -> String {
     if nanos < 0.0 { format!("-{}", time(-nanos)) } else { time(nanos) }
 }
 
-/// A share that may be very small, with all of its digits.
+/// An upper limit of a share that may be very small, with three digits, rounded up.
 fn rarely(share: f64) -> String {
     if share >= 0.001 {
         return percent(share);
     }
-    let exact = format!("{:.12}", share * 100.0);
-    format!("{} %", exact.trim_end_matches('0'))
+    let digits = (2 - (share * 100.0).log10().floor() as i32).clamp(0, 15);
+    let step = 10f64.powi(digits);
+    let up = (share * 100.0 * step * (1.0 - 1e-12)).ceil() / step;
+    format!("{up:.digits$} %", digits = digits as usize)
 }
 
 #[cfg(test)]

@@ -220,7 +220,7 @@ fn remedy(cause: &Cause, cpu: u32) -> Option<String> {
 }
 
 /// What would keep the largest causes away.
-fn remedies(witness: &Witness, cpu: u32) -> Option<String> {
+pub(crate) fn remedies(witness: &Witness, cpu: u32) -> Option<String> {
     let large = witness.takers.iter().take(REMEDIES).filter(|taker| taker.total > LARGE * witness.lost);
     let one = |taker: &Taker| Some(format!("{}: {}", what(&taker.cause), remedy(&taker.cause, cpu)?));
     let all: Vec<String> = large.filter_map(one).collect();
@@ -228,8 +228,8 @@ fn remedies(witness: &Witness, cpu: u32) -> Option<String> {
 }
 
 /// How the names came about, and what recording cost; `without` is the share that is lost without it.
-pub(crate) fn notes(witness: &Witness, cpu: u32, without: f64) -> Vec<String> {
-    let mut notes: Vec<String> = remedies(witness, cpu).into_iter().collect();
+pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
+    let mut notes = Vec::new();
     notes.push(
         "Names come from the kernel's tracepoints, recorded on this CPU; each time is the cause's own, without what interrupted it. \
          A stop of the CPU in the midst of an interrupt is counted to that interrupt. Nothing of this kernel ran: no event was recorded; on a guest that is the hypervisor, else firmware (SMI) or the processor itself."

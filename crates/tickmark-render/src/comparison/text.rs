@@ -9,7 +9,7 @@ use crate::number::percent;
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tickmark_analysis::comparison::{Against, Line, Marked, Model};
+use tickmark_analysis::comparison::{Against, Basis, Line, Marked, Model, NoClaimReason, Word};
 use tickmark_analysis::report::Mark;
 
 /// Facts that are listed.
@@ -98,6 +98,18 @@ fn usual_contention(against: &Against) -> [Option<String>; 2] {
     })
 }
 
+/// How many replicates would decide a figure of which nothing else is to be said.
+fn needed(line: &Line, basis: &Basis, printed: &Printed) -> Option<usize> {
+    let Some(why @ NoClaimReason::Needs(needed)) = line.why else { return None };
+    let plain = format!("{}: {}", words::word(Word::Undecided), words::open_reason(why, line, basis));
+    (printed.verdict == plain).then_some(needed)
+}
+
+/// Above such figures.
+fn deciding(basis: &Basis) -> String {
+    format!("undecided; how many {} would decide in 4 of 5 cases", words::replicates(basis))
+}
+
 /// The figures of a kind; the verdict that most of them have stands above.
 fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind: &[Line]) {
     let printed: Vec<Printed> =
@@ -107,7 +119,12 @@ fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind
     let usual =
         counts.into_iter().max_by_key(|(_, count)| *count).filter(|(_, count)| *count * 2 > printed.len());
     let usual = usual.map(|(verdict, _)| verdict);
-    let heading = usual.unwrap_or(kind.heading());
+    // How many replicates would decide is a column where most figures have nothing else to say.
+    let needed: Vec<Option<usize>> =
+        of_kind.iter().zip(&printed).map(|(line, one)| needed(line, &against.basis, one)).collect();
+    let is_column = usual.is_none() && needed.iter().flatten().count() * 2 > needed.len();
+    let deciding = deciding(&against.basis);
+    let heading = if is_column { &deciding } else { usual.unwrap_or(kind.heading()) };
     let style = match kind {
         Kind::Worse => WORSE,
         Kind::Better => BETTER,
@@ -117,33 +134,43 @@ fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind
     let heads =
         ["", "baseline", "candidate", "change", words::range(&against.basis), "x baseline, o candidate"];
     let mut grid = vec![heads.map(str::to_owned).to_vec()];
-    grid.extend(of_kind.iter().zip(&printed).map(|(line, one)| {
+    grid.extend(of_kind.iter().zip(&printed).zip(&needed).map(|((line, one), needed)| {
         let figure = if line.figure == "value" { String::new() } else { line.figure.to_owned() };
         let [base, candidate] = one.means.clone();
         let strip = strip::text(&strip::places(&line.values));
-        vec![figure, base, candidate, one.change.clone(), one.interval.clone(), strip]
+        let last =
+            if is_column { needed.map_or_else(String::new, |needed| needed.to_string()) } else { strip };
+        vec![figure, base, candidate, one.change.clone(), one.interval.clone(), last]
     }));
-    // Columns that have no room are left out: first where the values lie, then the candidate, which the change gives.
+    if is_column {
+        words::replicates(&against.basis).clone_into(&mut grid[0][5]);
+    }
+    // Columns that have no room are left out: first where the values lie, then the candidate, which the change gives, or both means.
     let columns_width = |grid: &[Vec<String>]| {
         lines(grid.to_vec(), 1..5).iter().map(|line| line.chars().count()).max().unwrap_or(0)
     };
     // Where it is not known, the interval is not, either.
     let has_change = of_kind.iter().all(|line| line.ratio.is_some_and(f64::is_finite));
-    for dropped in [5, if has_change { 2 } else { 4 }] {
+    let dropped = match (is_column, has_change) {
+        (true, _) => [2, 1],
+        (false, true) => [5, 2],
+        (false, false) => [5, 4],
+    };
+    for dropped in dropped {
         if columns_width(&grid) + NARROWEST + 4 > width() {
             grid.iter_mut().for_each(|row| {
                 row.remove(dropped);
             });
         }
     }
-    let last = grid[0].len() - usize::from(grid[0].len() == 6);
+    let last = grid[0].len() - usize::from(!is_column && grid[0].len() == 6);
     let cells = lines(grid, 1..last);
     let room = width().saturating_sub(4 + cells.iter().map(|line| line.chars().count()).max().unwrap_or(0));
     let longest = of_kind.iter().map(|line| line.metric.chars().count()).max().unwrap_or(0);
     let room = room.min(longest);
     let mut before = "";
     let _ = writeln!(out, "  {:room$}  {}", "", cells[0]);
-    for ((line, one), cells) in of_kind.iter().zip(&printed).zip(&cells[1..]) {
+    for (((line, one), needed), cells) in of_kind.iter().zip(&printed).zip(&needed).zip(&cells[1..]) {
         let is_new = line.metric != before;
         before = &line.metric;
         let name = if is_new { line.metric.as_str() } else { "" };
@@ -152,7 +179,7 @@ fn table(out: &mut String, model: &Model, against: &Against, kind: Kind, of_kind
         } else {
             let _ = writeln!(out, "  {name:room$}  {cells}");
         }
-        if usual != Some(one.verdict.as_str()) {
+        if usual != Some(one.verdict.as_str()) && !(is_column && needed.is_some()) {
             let _ = writeln!(out, "{}", wrapped(&one.verdict, 6).join("\n"));
         }
     }

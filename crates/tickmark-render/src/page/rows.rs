@@ -76,17 +76,20 @@ pub(super) fn drawings(title: &str, rows: &[Row]) -> Vec<Drawing> {
 }
 
 fn table(name: &str, rows: &[Row], offers: &[Offer]) -> Markup {
+    // Which share others had is said in the answer, and of each row in a word.
+    let contended = rows.iter().filter(|row| row.contended.is_some()).count() * 2 >= rows.len();
+    let usual = reason::UsualCaveats { contended, ..reason::UsualCaveats::default() };
     html! {
         div class="wide" {
             table class="rows sort filtered" data-name=(name) {
                 thead { tr { th { "metric" } th { "floor" } th { "mean" } th { "CV" } th { "disturbed" } th { "notes" } } }
-                tbody { @for row in rows { (line(row, offers)) } }
+                tbody { @for row in rows { (line(row, offers, usual)) } }
             }
         }
     }
 }
 
-fn line(row: &Row, offers: &[Offer]) -> Markup {
+fn line(row: &Row, offers: &[Offer], usual: reason::UsualCaveats) -> Markup {
     let shown = match (&row.value, row.status) {
         (Some(estimate), _) => number::value(estimate.point, row.deviation, row.unit),
         (None, RowStatus::Missing) => "-".to_owned(),
@@ -94,7 +97,7 @@ fn line(row: &Row, offers: &[Offer]) -> Markup {
     };
     let mean = row.mean.map_or_else(String::new, |mean| number::value(mean, row.mean_deviation, row.unit));
     let marked = row.contended.is_some() || row.status != RowStatus::Ok;
-    let notes = reason::all(row, reason::UsualCaveats::default());
+    let notes = reason::all(row, usual);
     let sorts = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     html! {
         "\n"

@@ -68,7 +68,7 @@ const OPTIONS: [(&str, &[&str]); 4] = [
     ),
 ];
 /// Options that need no groups.
-const FEW: usize = 12;
+const FEW: usize = 8;
 /// Columns of the help at most.
 const WIDTH: usize = 100;
 /// Columns before what a command does.
@@ -182,6 +182,10 @@ fn fitted(text: &str, width: usize) -> String {
                     textwrap::fill(about, options),
                     tickmark_render::copyable(&format!("  {command}"), width)
                 );
+            }
+            // Another program's command.
+            None if line.chars().count() > width => {
+                let _ = writeln!(out, "{}", tickmark_render::copyable(line, width));
             }
             None => {
                 let _ = writeln!(out, "{line}");

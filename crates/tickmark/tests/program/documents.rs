@@ -122,10 +122,11 @@ const SHORTER: &[(&str, &[&str])] = &[
     ("http", &["--runs 1", "--duration 200ms"]),
     ("dose", &["--quick", "--slice 200ms", "--doses 0,2000"]),
     ("doctor", &["--only timer-slack"]),
+    ("run", &["--budget 1s"]),
 ];
 
 /// What needs guests, other hosts or the kernel's tracer, and the test that runs it.
-const ELSEWSUBSTITUTIONS: &[(&str, &str)] = &[
+const TESTED_ELSEWHERE: &[(&str, &str)] = &[
     ("tickmark lab doctor", "what_is_missing_is_named_with_its_package"),
     ("--speed host", "at_the_hosts_speed_a_guest_measures_too_and_its_figures_are_not_called_exact"),
     ("tickmark lab boot", "two_kernels_are_compared_by_the_instructions_of_each_path"),
@@ -149,8 +150,9 @@ const ELSEWSUBSTITUTIONS: &[(&str, &str)] = &[
 fn lines(page: &str) -> Vec<String> {
     let plain = blocks(page).into_iter().filter(|(language, _)| language.is_empty());
     let all = plain.flat_map(|(_, text)| text.lines());
+    let all = all.map(|line| line.replace("cargo run --release -- ", "tickmark "));
     let own = all.filter(|line| line.starts_with("tickmark ") || line.starts_with("sudo tickmark "));
-    own.map(|line| line.split(" # ").next().unwrap_or(line).trim().to_owned()).collect()
+    own.map(|line| line.split(" # ").next().unwrap_or(&line).trim().to_owned()).collect()
 }
 
 /// The command as it runs here.
@@ -228,7 +230,7 @@ fn every_command_of_the_readme_and_of_the_pages_runs() {
         .unwrap()
         .map(|path| std::fs::read_to_string(path.unwrap()).unwrap());
     let tests: String = tests.collect();
-    let other = |line: &String| ELSEWSUBSTITUTIONS.iter().find(|(part, _)| line.contains(part));
+    let other = |line: &String| TESTED_ELSEWHERE.iter().find(|(part, _)| line.contains(part));
     for (line, (_, test)) in all.iter().filter_map(|line| Some((line, other(line)?))) {
         assert!(tests.contains(&format!("fn {test}()")), "{line}: there is no test {test}");
     }

@@ -82,7 +82,7 @@ impl CarriedOut {
         compare::show(&model, format)?;
         self.tell(store, format)?;
         if let Some(next) = more_blocks(&model).filter(|_| format == CompareFormat::Text) {
-            crate::command::print(&format!("{}\n", tickmark_render::paragraph(&next)))?;
+            crate::command::print(&format!("{next}\n"))?;
         }
         Ok(model)
     }
@@ -125,6 +125,21 @@ impl CarriedOut {
     }
 }
 
+/// The command line that was typed, with so many blocks more instead of those that it asked for.
+fn with_more(words: impl Iterator<Item = String>, blocks: usize) -> String {
+    let mut typed = vec!["tickmark".to_owned()];
+    let mut words = words.skip(1);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--blocks" | "--more" => drop(words.next()),
+            "--no-pilot" => {}
+            word if word.starts_with("--blocks=") || word.starts_with("--more=") => {}
+            word => typed.push(tickmark_wire::text::quoted(word).into_owned()),
+        }
+    }
+    format!("{} --more {blocks}", typed.join(" "))
+}
+
 /// Nobody waits for more blocks.
 const MANY: usize = 1000;
 
@@ -145,13 +160,14 @@ fn more_blocks(model: &Model) -> Option<String> {
         ));
     };
     let count = |within: usize| missing.iter().filter(|missing| **missing <= within).count();
-    let decides = |blocks: usize| {
-        format!("`--more {blocks}` would decide {} of {undecided} undecided figures", count(blocks))
-    };
-    let all = if most > least { format!(", {}", decides(*most)) } else { String::new() };
+    let all = if most > least { format!(", `--more {most}` {}", count(*most)) } else { String::new() };
     let beyond = missing.len() - within().count();
     let rest = if beyond > 0 { format!("; {beyond} would take more than {MANY}") } else { String::new() };
-    Some(format!("next: the same command with {}{all}, each in 4 of 5 cases{rest}", decides(*least)))
+    Some(format!(
+        "next: `--more {least}` would decide {} of {undecided} undecided figures{all}, each in 4 of 5 cases{rest}\nnext: {}",
+        count(*least),
+        with_more(std::env::args(), *least)
+    ))
 }
 
 /// Turns the knob in interleaved blocks and puts everything back; with a pilot before, where that is asked for.
