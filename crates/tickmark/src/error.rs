@@ -1,5 +1,6 @@
 //! Errors of the program, each as one line: what failed, where, and what to try.
 
+use crate::suggest::command;
 use std::path::PathBuf;
 use tickmark_drive::Error as Drive;
 use tickmark_store::Error as Store;
@@ -119,15 +120,17 @@ impl From<tickmark_lab::Error> for Error {
 }
 
 /// The command to try after an error of a store.
-fn next(error: &Store) -> &'static str {
+fn next(error: &Store) -> String {
     match error {
-        Store::Empty { .. } => "; `tickmark run` makes one",
-        Store::Unknown { .. } | Store::NoneUsable { .. } => "; `tickmark recordings` lists them",
-        Store::Ambiguous { .. } => "; give more of the id",
-        Store::NoHome => "; use --store DIR",
-        Store::Index { .. } => "; `tickmark recordings --rebuild` makes it again",
-        Store::File { what, source, .. } => hint(what, source),
-        _ => "",
+        Store::Empty { .. } => format!("; `{}` makes one", command("run")),
+        Store::Unknown { .. } | Store::NoneUsable { .. } => {
+            format!("; `{}` lists them", command("recordings"))
+        }
+        Store::Ambiguous { .. } => "; give more of the id".to_owned(),
+        Store::NoHome => "; use --store DIR".to_owned(),
+        Store::Index { .. } => format!("; `{}` makes it again", command("recordings --rebuild")),
+        Store::File { what, source, .. } => hint(what, source).to_owned(),
+        _ => "".to_owned(),
     }
 }
 

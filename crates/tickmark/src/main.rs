@@ -18,6 +18,7 @@ mod notice;
 mod progress;
 mod selection;
 mod stat;
+mod suggest;
 
 use clap::{CommandFactory, FromArgMatches};
 use std::process::ExitCode;

@@ -24,7 +24,7 @@ pub(in crate::command) fn noise_of(recording: &Recording) -> Result<Noise, Error
     let more = if recording.complete() {
         String::new()
     } else {
-        format!("; `tickmark run --resume {id}` completes it")
+        format!("; `{}` completes it", crate::suggest::command(&format!("run --resume {id}")))
     };
     noise::summarize_noise(recording)
         .ok_or_else(|| Error::Usage(format!("recording {id} has no whole trace of the tick's probe{more}")))

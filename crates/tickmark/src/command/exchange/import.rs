@@ -4,6 +4,7 @@ use crate::cli::{self, Format, Import, TableArgs};
 use crate::command::import_events;
 use crate::command::pages::{ImportPage, ImportedPage};
 use crate::error::{Code, Error};
+use crate::suggest;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Read;
@@ -69,9 +70,15 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
             [(base, _, first), (candidate, _, second), ..]
                 if first.series.keys().any(|metric| second.series.contains_key(metric)) =>
             {
-                writeln!(text, "tickmark compare {base} {candidate}{}", tables(first))
+                writeln!(
+                    text,
+                    "{}",
+                    suggest::command(&format!("compare {base} {candidate}{}", tables(first)))
+                )
             }
-            [(id, _, first), ..] => writeln!(text, "tickmark show {id}{}", tables(first)),
+            [(id, _, first), ..] => {
+                writeln!(text, "{}", suggest::command(&format!("show {id}{}", tables(first))))
+            }
             [] => Ok(()),
         };
         crate::command::print(&text)?;
@@ -93,7 +100,8 @@ fn own_events(store: &Store, import: &Import, file: &str, events: &str) -> Resul
     } else {
         let (runs, name) = (tickmark_render::count(*runs as u32, "run"), printable(name, false));
         crate::command::print(&format!(
-            "{name} (events, {runs}, {metrics} metrics) saved as {id}\ntickmark show {id}\n"
+            "{name} (events, {runs}, {metrics} metrics) saved as {id}\n{}\n",
+            suggest::command(&format!("show {id}"))
         ))?;
     }
     Ok(if warnings.is_empty() { Code::Done } else { Code::Partly })
@@ -144,11 +152,8 @@ fn understood(id: &Id, name: &str, host: &Imported) -> String {
         let _ = writeln!(text, "  {:40} {middle:>12}{count}", printable(metric, false));
     }
     if host.series.len() > SHOWN {
-        let _ = writeln!(
-            text,
-            "  and {} more: tickmark show {id}",
-            tickmark_render::count((host.series.len() - SHOWN) as u32, "metric")
-        );
+        let more = tickmark_render::count((host.series.len() - SHOWN) as u32, "metric");
+        let _ = writeln!(text, "  and {more} more: {}", suggest::command(&format!("show {id}")));
     }
     let mut list = |what: &str, all: &[String]| {
         for line in all.iter().take(SHOWN) {

@@ -95,7 +95,8 @@ fn judge(store: &Store, options: &Check, gathered: &mut Gathered) -> Result<Code
     })?;
     if !newest.complete() {
         let id = &newest.meta.id;
-        return Err(Error::Refused(format!("recording {id} is not complete: `tickmark run --resume {id}`")));
+        let resume = crate::suggest::command(&format!("run --resume {id}"));
+        return Err(Error::Refused(format!("recording {id} is not complete: `{resume}`")));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
         return limits::run(&newest, options, false, &mut gathered.suites);

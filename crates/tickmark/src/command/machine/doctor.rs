@@ -138,7 +138,8 @@ fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Resul
         DoctorFormat::Text => {
             let id = &recording.meta.id;
             crate::command::print_framed(recording, &tickmark_render::doctor::text(all))?;
-            crate::command::print(&format!("\nsaved as {id}\ntickmark doctor --of {id}\n"))
+            let again = crate::suggest::command(&format!("doctor --of {id}"));
+            crate::command::print(&format!("\nsaved as {id}\n{again}\n"))
         }
         DoctorFormat::Json => {
             crate::command::print_recorded(recording, tickmark_render::json::DoctorPage::new(all))

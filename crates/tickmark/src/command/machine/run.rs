@@ -337,8 +337,10 @@ pub(in crate::command) fn saved(recording: &Recording, stopped: bool, again: &st
     let when = meta.created.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
     let how = if stopped { "interrupted; " } else { "" };
     crate::command::print(&format!(
-        "\n{how}saved as {} ({}, {when})\ntickmark {again} {}\n",
-        meta.id, meta.name, meta.id
+        "\n{how}saved as {} ({}, {when})\n{}\n",
+        meta.id,
+        meta.name,
+        crate::suggest::command(&format!("{again} {}", meta.id))
     ))
 }
 

@@ -59,8 +59,9 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
                 saved(recording, stopped, "tick --of")?;
                 if options.hz_what_if.is_empty() && noise.tick.is_ok() {
                     let id = &recording.meta.id;
+                    let rates = crate::suggest::command(&format!("tick --of {id} --hz-what-if 100,1000"));
                     crate::command::print(&format!(
-                        "other rates:  tickmark tick --of {id} --hz-what-if 100,1000\na program:    tickmark hz -- COMMAND\n"
+                        "other rates: {rates}\na program: tickmark hz -- COMMAND\n"
                     ))?;
                 }
             }

@@ -113,7 +113,8 @@ impl CarriedOut {
         let ids = Id::all(&self.ids);
         text += &format!("{} blocks{why}; {back}; saved as {ids}\n", self.made);
         if format == CompareFormat::Text {
-            return crate::command::print(&format!("{text}as a page: tickmark report {ids} -o page.html\n"));
+            let page = crate::suggest::command(&format!("report {ids} -o page.html"));
+            return crate::command::print(&format!("{text}as a page: {page}\n"));
         }
         crate::notice!("{}", text.trim_end());
         Ok(())
@@ -123,21 +124,6 @@ impl CarriedOut {
         let partly = !self.is_restored || self.halt == Halt::Stopped || failed(store, &self.ids, self.made);
         if partly { Code::Partly } else { Code::Done }
     }
-}
-
-/// The command line that was typed, with so many blocks more instead of those that it asked for.
-fn with_more(words: impl Iterator<Item = String>, blocks: usize) -> String {
-    let mut typed = vec!["tickmark".to_owned()];
-    let mut words = words.skip(1);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--blocks" | "--more" => drop(words.next()),
-            "--no-pilot" => {}
-            word if word.starts_with("--blocks=") || word.starts_with("--more=") => {}
-            word => typed.push(tickmark_wire::text::quoted(word).into_owned()),
-        }
-    }
-    format!("{} --more {blocks}", typed.join(" "))
 }
 
 /// Nobody waits for more blocks.
@@ -166,7 +152,7 @@ fn more_blocks(model: &Model) -> Option<String> {
     Some(format!(
         "next: `--more {least}` would decide {} of {undecided} undecided figures{all}, each in 4 of 5 cases{rest}\nnext: {}",
         count(*least),
-        with_more(std::env::args(), *least)
+        crate::suggest::with_more(std::env::args(), *least)
     ))
 }
 

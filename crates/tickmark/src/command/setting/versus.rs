@@ -352,7 +352,7 @@ fn show(options: &VersusOptions, versus: &Versus, measured: &Measured) -> Result
         if options.margin == 0.01 { String::new() } else { format!(" --margin {}%", options.margin * 100.0) };
     let ids = Id::all(&measured.ids);
     let again = if measured.ids.len() > 1 {
-        format!("again: tickmark compare {ids}{margin}\n")
+        format!("again: {}\n", crate::suggest::command(&format!("compare {ids}{margin}")))
     } else {
         String::new()
     };
