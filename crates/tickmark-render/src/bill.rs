@@ -120,7 +120,7 @@ fn notes(bill: &Bill) -> String {
     if bill.ran_already {
         text += ". It ran before it was looked at: what interrupts cost here anyway, ticks among them, is in the total and in the interrupts";
     }
-    text += ". total: what a task of the lowest priority (SCHED_IDLE) on each CPU did not get, less what it usually loses. billed: the account of the command and of what it waited for, \
+    text += ". total: what a task of the lowest priority (SCHED_IDLE) on each CPU did not get, with what it usually loses subtracted. billed: the account of the command and of what it waited for, \
              with interrupts that came while it ran. interrupts: came while those tasks computed, whoever they were for; negative where the command was billed for time that they had (a task that \
              another CPU wakes is billed from before it runs). no task's: steal, interrupts where the kernel keeps them apart, and tasks that ended unwaited for, or cannot be seen. Other tasks' work on the command's behalf is \
              theirs here.";

@@ -28,7 +28,7 @@ pub fn text(reads: &Reads) -> String {
         let _ = writeln!(out, "{line}");
     }
     let ticks = if reads.tick.is_some() {
-        "less what the ticks took of them"
+        "what the ticks took of them is subtracted"
     } else {
         "with the ticks in them, as tick.spin was not measured"
     };

@@ -79,7 +79,7 @@ pub(crate) fn notes(late: &LateWakes, confidence: f64) -> Vec<String> {
     let mut notes = vec![format!(
         "Why late: {}, in runs with the kernel's tracepoints recorded; the latencies above are from runs without. A reason is what most of the time from the wait's end to \
          the program's next reading of the clock was. Late interrupt: the timer's interrupt, or its soft interrupt, came late: the task had interrupts off (or, on PREEMPT_RT, a higher priority), an idle CPU was slow to leave its idle \
-         state, or the CPU was outside of this kernel. p99 without: predicted for the same wake-ups, each less its time of that cause.",
+         state, or the CPU was outside of this kernel. p99 without: predicted for the same wake-ups, with its time of that cause subtracted from each.",
         late.title
     )];
     let usual = (0..WITHOUT.len()).filter_map(|at| Some((WITHOUT[at], late.quantiles[at]?)));

@@ -129,7 +129,7 @@ pub fn occupants(occupancy: &Occupancy) -> Vec<(String, f64)> {
 pub(crate) fn occupancy_notes(occupancy: &Occupancy) -> String {
     let (events, dropped) = occupancy.events;
     let mut text = format!(
-        " By the kernel's events: one run of its own, beside the computing tasks; each time is the cause's own, without what interrupted it, and less what recording {} took.",
+        " By the kernel's events: one run of its own, beside the computing tasks; each time is the cause's own, without what interrupted it; what recording {} took is subtracted.",
         count(u32::try_from(events).unwrap_or(u32::MAX), "event")
     );
     if dropped > 0 {
@@ -241,7 +241,7 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
             |[low, cost, high]: [f64; 3]| format!("{} ({} to {})", time(cost), time(low), time(high));
         notes.push(format!(
             "Recording the first event of an interruption takes {} here, each further one {} (95 %). It is subtracted from the shares of the CPU and not from \
-             the times of each: {} of the CPU for {}. Lost without recording: {}; with: {}; with, less its cost: {}.",
+             the times of each: {} of the CPU for {}. Lost without recording: {}; with: {}; with its cost subtracted: {}.",
             between(cost.first),
             between(cost.further),
             share(own / witness.span),

@@ -181,7 +181,7 @@ impl Progress {
 
     /// A bar over the whole plan.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let total = plan.runs.iter().map(run_time).sum();
+        let total = plan_time(plan);
         let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{prefix} [{bar:12}] {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
@@ -305,6 +305,11 @@ impl Blocks {
     fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// How long a plan takes.
+pub(crate) fn plan_time(plan: &Plan) -> Duration {
+    plan.runs.iter().map(run_time).sum()
 }
 
 /// How long a run takes: a probe that records for a given time takes that, whatever its budget is.

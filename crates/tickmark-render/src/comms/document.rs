@@ -124,7 +124,7 @@ pub(super) fn text(out: &mut String, all: &[Comms], document: &Document) {
     say(out, &text);
     say(
         out,
-        "load: what the computing task did not get of its CPU, by its gaps, less what other tasks had, the mean of the windows; load there: the same on the other side; rate: bytes over time, the fastest of the sizes.",
+        "load: what the computing task did not get of its CPU, by its gaps, with what other tasks had subtracted, the mean of the windows; load there: the same on the other side; rate: bytes over time, the fastest of the sizes.",
     );
 }
 

@@ -185,7 +185,7 @@ pub(super) fn notes(runs: usize) -> String {
         if runs == 1 { "the median".to_owned() } else { format!("the median of {runs} runs' medians") };
     format!(
         "time: of one message, {medians}; +-: half of the range of these, as a share of the time; rate: bytes over time; round trip: the whole way there and back, \
-         with its 99th percentile. load: what the computing task did not get, by its gaps, less what other tasks had, as a share of the CPU: the mean of the windows, with their 10th and 90th percentile; counter: the same by what it computed; \
+         with its 99th percentile. load: what the computing task did not get, by its gaps, with what other tasks had subtracted, as a share of the CPU: the mean of the windows, with their 10th and 90th percentile; counter: the same by what it computed; \
          tasks: CPU time of the communicating tasks on that CPU; stat: system, interrupts and soft interrupts of /proc/stat, which samples. Windows with more than 2 % unattributed CPU \
          time are refused; a size with more than half of its windows refused has no load. Model: weighted least squares (1/t^2), 95 % intervals; pieces by the Bayesian information \
          criterion; r_inf is told where no residual is above 10 %."

@@ -85,7 +85,7 @@ json_object! {
         requests: usize = of.count,
         /// The longest time that it had in one of them, ns.
         longest: f64 = of.longest,
-        /// p99 and p99.9 of all requests, each less its time of this cause.
+        /// p99 and p99.9 of all requests, its time of this cause subtracted from each.
         without: Vec<Option<TailPage>> = of.without.iter().map(|known| known.map(|known| TailPage::new(&known))).collect(),
     }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const HISTORY_EXAMPLES: &str = "\
-Figures over the recordings of each machine, oldest first: where they changed their level, their slope, their spread or how often they are in one of two states, between which recordings, by how much, and what was new then. Where a kernel, a compiler or a unit became another, a series is split, and the step is said with its interval. A change is shown where nothing changed in about 5 of 100 calls at most (docs/methodology/series.md).
+Figures over the recordings of each machine, oldest first: where they changed their level, their slope, their variation or how often they are in one of two states, between which recordings, by how much, and what was new then. Where a kernel, a compiler or a unit became another, a series is split, and the step is said with its interval. A change is shown where nothing changed in about 5 of 100 calls at most (docs/methodology/series.md).
 
 Examples:
   tickmark history syscall.null clock             of this machine's recordings

@@ -43,6 +43,11 @@ pub(in crate::command) fn run(store: &Store, options: &Doctor) -> Result<Code, E
     let mut all = doctor::examine(&recording, &checks);
     doctor::remember(&mut all, &earlier(store, &recording));
     show(&recording, &all, options.format)?;
+    if options.of.is_none() && options.format == DoctorFormat::Text {
+        let id = &recording.meta.id;
+        let again = crate::suggest::command(&format!("doctor --of {id}"));
+        crate::command::print(&format!("\nsaved as {id}\n{again}\n"))?;
+    }
     let blind = all.iter().all(|one| matches!(one.outcome, Outcome::NotVisible(_)));
     let found = all.iter().any(|one| matches!(one.outcome, Outcome::Found(_)));
     if options.prove {
@@ -135,12 +140,7 @@ fn earlier(store: &Store, recording: &Recording) -> Vec<Recording> {
 
 fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Result<(), Error> {
     match format {
-        DoctorFormat::Text => {
-            let id = &recording.meta.id;
-            crate::command::print_framed(recording, &tickmark_render::doctor::text(all))?;
-            let again = crate::suggest::command(&format!("doctor --of {id}"));
-            crate::command::print(&format!("\nsaved as {id}\n{again}\n"))
-        }
+        DoctorFormat::Text => crate::command::print_framed(recording, &tickmark_render::doctor::text(all)),
         DoctorFormat::Json => {
             crate::command::print_recorded(recording, tickmark_render::json::DoctorPage::new(all))
         }

@@ -28,7 +28,9 @@ const CALIBRATION: f64 = 1e-3;
 pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Error> {
     if let Some(name) = &options.of {
         let recording = store.find_usable(name, &|recording| noise_of(recording).is_ok())?;
-        return show(&recording, &noise_of(&recording)?, options).map(|()| Code::Done);
+        let noise = noise_of(&recording)?;
+        show(&recording, &noise, options)?;
+        return next_commands(&recording, &noise, options).map(|()| Code::Done);
     }
     let threshold = OnThreshold::parse(&options.on_threshold)?;
     let cpus = cpus::resolve(&options.cpu)?;
@@ -57,13 +59,7 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
             show(recording, noise, options)?;
             if options.output.format == Format::Text {
                 saved(recording, stopped, "tick --of")?;
-                if options.hz_what_if.is_empty() && noise.tick.is_ok() {
-                    let id = &recording.meta.id;
-                    let rates = crate::suggest::command(&format!("tick --of {id} --hz-what-if 100,1000"));
-                    crate::command::print(&format!(
-                        "other rates: {rates}\na program: tickmark hz -- COMMAND\n"
-                    ))?;
-                }
+                next_commands(recording, noise, options)?;
             }
         }
         all => show_all(all, options, stopped)?,
@@ -155,6 +151,16 @@ fn show_all(summary: &[(&Recording, Noise)], options: &Tick, stopped: bool) -> R
         }
     }
     summary.iter().try_for_each(|(recording, _)| saved(recording, stopped, "tick --of"))
+}
+
+/// What another rate costs, and what ticks cost a program, where that was not the question.
+fn next_commands(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Error> {
+    if options.output.format != Format::Text || !options.hz_what_if.is_empty() || noise.tick.is_err() {
+        return Ok(());
+    }
+    let id = &recording.meta.id;
+    let rates = crate::suggest::command(&format!("tick --of {id} --hz-what-if 100,1000"));
+    crate::command::print(&format!("other rates: {rates}\na program: tickmark hz -- COMMAND\n"))
 }
 
 fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 use crate::cli::{Format, Verify};
 use crate::command::pages::VerifyPage;
 use crate::error::{Code, Error};
+use crate::progress::Progress;
 use crate::{progress, selection};
 use std::fmt::Write;
 use tickmark_drive::{Target, ThisMachine, plan};
@@ -33,8 +34,10 @@ pub(in crate::command) fn run(verify: &Verify) -> Result<Code, Error> {
     };
     let mut outcomes: Vec<(String, &str, Option<Reason>)> = Vec::new();
     let mut machine = ThisMachine { control: progress::control(), joins: None, wake_ups: None };
-    machine.run(&plan, &mut |heard| {
+    let mut bar = Progress::new(&plan);
+    let done = machine.run(&plan, &mut |heard| {
         let Some(event) = heard.event().cloned() else { return Ok(()) };
+        bar.follow(&event);
         match event {
             Event::Refused(refusal) => return Err(refusal.into()),
             Event::Finished(outcome) => outcomes.push((name(outcome.run), "ok", None)),
@@ -44,7 +47,9 @@ pub(in crate::command) fn run(verify: &Verify) -> Result<Code, Error> {
             _ => {}
         }
         Ok(())
-    })?;
+    });
+    bar.finish();
+    done?;
     outcomes.sort_by(|a, b| a.0.cmp(&b.0));
     report(&outcomes, verify.output.format)?;
     let any = |wanted: &[&str]| outcomes.iter().any(|(_, status, _)| wanted.contains(status));

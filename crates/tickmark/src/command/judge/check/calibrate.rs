@@ -5,7 +5,7 @@ use crate::cli::Check;
 use crate::command::gates::{Gate, Trial};
 use crate::command::run::{measured_one, own_name};
 use crate::error::Error;
-use crate::progress::control;
+use crate::progress::{control, plan_time};
 use rand::seq::SliceRandom;
 use tickmark_analysis::gate::{self, Figures, needed_by_labels};
 use tickmark_store::{Recording, Store};
@@ -50,6 +50,15 @@ pub(super) fn run(
     };
     let together = options.last as usize;
     let wanted = (options.recordings as usize).max(needed_by_labels(together));
+    let lacks = (wanted + together).saturating_sub(found.earlier.len() + found.new.len());
+    let all = (lacks + options.trials as usize * together) as f64;
+    let all = all * plan_time(&newest.meta.plan).as_nanos() as f64;
+    crate::notice!(
+        "this takes about {}: {lacks} recordings like {}, then {} trials",
+        tickmark_render::time(all),
+        newest.meta.id,
+        options.trials
+    );
     for _ in 0..ROUNDS {
         // With the new ones, which are earlier ones from now on.
         let mut last = None;
