@@ -179,7 +179,8 @@ fn a_task_on_the_cpu_is_named() {
 #[test]
 fn what_is_asked_wrongly_is_one_line() {
     let bench = Bench::new();
-    refused(&bench.run(&["doctor", "--only", "slow-clok"]), 2, &["slow-clok", "slow-clock", "timer-slack"]);
+    refused(&bench.run(&["doctor", "--only", "slow-clok"]), 2, &["slow-clok (did you mean slow-clock?)"]);
+    refused(&bench.run(&["doctor", "--only", "xyzzy"]), 2, &["there are slow-clock, ", "timer-slack"]);
     refused(&bench.run(&["doctor", "--of", "nothing"]), 2, &["nothing"]);
     refused(&bench.run(&["doctor", "--", "true"]), 2, &["--prove"]);
     refused(&bench.run(&["doctor", "--cpu", "4000"]), 2, &["CPU 4000 does not exist"]);
