@@ -132,6 +132,13 @@ mod tests {
             folded_to(line, Some(50)),
             "which functions:\n  tickmark lab explain syscall.null --kernel \\\n    'my kernel' --append quiet"
         );
+        // Of two the longer begins as the shorter does; a task's row is no command.
+        let line = "both: `tickmark run --all` and `tickmark run --all --resume abc`, each by itself";
+        assert_eq!(
+            folded_to(line, Some(48)),
+            "both: `tickmark run --all` and\n  `tickmark run --all --resume abc`, each by\n  itself"
+        );
+        assert_eq!(folded_to("tickmark (9024)   4.4 %", Some(20)), "tickmark (9024)\n  4.4 %");
         assert_eq!(
             folded_to("tickmark: error: no such thing", Some(20)),
             "tickmark: error: no\n  such thing"

@@ -377,11 +377,8 @@ fn disturbed(subject: &Subject) -> Vec<String> {
     let found = subject.disturbed;
     let mut lines = Vec::new();
     if found.contended > 0 {
-        let when = if found.blocks == 1 {
-            "meanwhile".to_owned()
-        } else {
-            format!("in {} of {} blocks", found.contended, found.blocks)
-        };
+        let blocks = format!("in {} of {} blocks", found.contended, found.blocks);
+        let when = if found.blocks == 1 { "meanwhile" } else { &blocks };
         lines.push(format!("{}: other tasks were running {when}", subject.letter));
     }
     if found.steal > STEAL {

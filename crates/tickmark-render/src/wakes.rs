@@ -261,7 +261,7 @@ fn rarely(share: f64) -> String {
     if share >= 0.001 {
         return percent(share);
     }
-    let digits = (2 - (share * 100.0).log10().floor() as i32).clamp(0, 15);
+    let digits = 2i32.saturating_sub((share * 100.0).log10().floor() as i32).clamp(0, 15);
     let step = 10f64.powi(digits);
     let up = (share * 100.0 * step * (1.0 - 1e-12)).ceil() / step;
     format!("{up:.digits$} %", digits = digits as usize)

@@ -188,7 +188,8 @@ fn other_tasks(ends: &[Environment]) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
     let each = ends.iter().filter_map(|end| end.get(names::OTHER_TASKS)).flat_map(|text| text.split(", "));
     for (name, seconds) in each.filter_map(|one| one.strip_suffix(" s")?.rsplit_once(' ')) {
-        *all.entry(name.to_owned()).or_default() += seconds.parse().unwrap_or(0.0);
+        let seconds = seconds.parse().ok().filter(|seconds: &f64| seconds.is_finite());
+        *all.entry(name.to_owned()).or_default() += seconds.unwrap_or(0.0);
     }
     all
 }
@@ -274,8 +275,14 @@ mod tests {
             end.know(names::OTHER_TASKS, "planted", value.to_owned());
             end
         };
-        let ends = [end("cargo 2.0 s, Web Content 0.5 s"), Environment::default(), end("cargo 1.5 s")];
+        let ends =
+            [end("cargo 2.0 s, Web Content 0.5 s"), Environment::default(), end("cargo 1.5 s, sh NaN s")];
         let all = other_tasks(&ends);
-        assert_eq!(all, BTreeMap::from([("cargo".to_owned(), 3.5), ("Web Content".to_owned(), 0.5)]));
+        assert_eq!(
+            all,
+            BTreeMap::from(
+                [("cargo", 3.5), ("Web Content", 0.5), ("sh", 0.0)].map(|(name, had)| (name.to_owned(), had))
+            )
+        );
     }
 }

@@ -73,7 +73,9 @@ impl CpuTimes {
         // What was there and has ended brought its whole life into the account of who waited for it.
         for (id, account) in before.0.iter().filter(|(id, account)| !self.has(**id, account)) {
             let mut heir = (*id, account);
-            while let Some(parent) = before.0.get(&heir.1.parent).filter(|_| heir.1.parent != heir.0) {
+            // They were not read at one time: a number that was given anew may make a circle.
+            for _ in 0..before.0.len() {
+                let Some(parent) = before.0.get(&heir.1.parent) else { break };
                 heir = (heir.1.parent, parent);
                 if self.has(heir.0, parent) {
                     let all: u64 = account.used.iter().sum();
@@ -154,5 +156,7 @@ mod tests {
         all.extend([(3, 2, 6, "make", [0, 3000]), (4, 3, 7, "cc1", [600, 0])]);
         let after = times(&[(1, 0, 1, "init", [0, 0]), (2, 1, 5, "sh", [12, 3000 + 600 + 150])]);
         assert_eq!(after.since(&times(&all), 10.0, &[]), "children of sh 1.5 s");
+        let circle = times(&[(5, 6, 1, "a", [900, 0]), (6, 5, 2, "b", [900, 0])]);
+        assert_eq!(times(&[(9, 0, 3, "c", [50, 0])]).since(&circle, 10.0, &[]), "c 0.5 s");
     }
 }

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tickmark_analysis::comparison::{Line, Model, NoClaimReason, Word};
+use tickmark_analysis::comparison::Model;
 use tickmark_analysis::report;
 use tickmark_drive::experiment::{self, Guard, Halt, Outcome, OutcomeSource, not_restored};
 use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
@@ -81,7 +81,7 @@ impl CarriedOut {
         let model = model(store, &self.parts, self.margin)?;
         compare::show(&model, format)?;
         self.tell(store, format)?;
-        if let Some(next) = more_blocks(&model).filter(|_| format == CompareFormat::Text) {
+        if let Some(next) = more::needed(&model).filter(|_| format == CompareFormat::Text) {
             crate::command::print(&format!("{next}\n"))?;
         }
         Ok(model)
@@ -124,36 +124,6 @@ impl CarriedOut {
         let partly = !self.is_restored || self.halt == Halt::Stopped || failed(store, &self.ids, self.made);
         if partly { Code::Partly } else { Code::Done }
     }
-}
-
-/// Nobody waits for more blocks.
-const MANY: usize = 1000;
-
-/// How many blocks more would decide what is undecided.
-fn more_blocks(model: &Model) -> Option<String> {
-    let lines = || model.against.iter().flat_map(|against| &against.lines);
-    let undecided = lines().filter(|line| line.word == Word::Undecided).count();
-    let missing = |line: &Line| match line.why {
-        Some(NoClaimReason::Needs(needed)) => needed.checked_sub(line.replicates[0]),
-        _ => None,
-    };
-    let missing: Vec<usize> = lines().filter_map(missing).collect();
-    let within = || missing.iter().filter(|missing| **missing <= MANY);
-    let Some((least, most)) = within().min().zip(within().max()) else {
-        let fewest = missing.iter().min()?;
-        return Some(format!(
-            "none of {undecided} undecided figures would be decided by less than some {fewest} blocks more"
-        ));
-    };
-    let count = |within: usize| missing.iter().filter(|missing| **missing <= within).count();
-    let all = if most > least { format!(", `--more {most}` {}", count(*most)) } else { String::new() };
-    let beyond = missing.len() - within().count();
-    let rest = if beyond > 0 { format!("; {beyond} would take more than {MANY}") } else { String::new() };
-    Some(format!(
-        "next: `--more {least}` would decide {} of {undecided} undecided figures{all}, each in 4 of 5 cases{rest}\nnext: {}",
-        count(*least),
-        crate::suggest::with_more(std::env::args(), *least)
-    ))
 }
 
 /// Turns the knob in interleaved blocks and puts everything back; with a pilot before, where that is asked for.

@@ -2,10 +2,14 @@
 
 use crate::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
+use tickmark_analysis::comparison::{Line, Model, NoClaimReason, Word};
 use tickmark_drive::Experiment;
 use tickmark_drive::experiment::Added;
 use tickmark_store::{Arm, Entry, Id, Recording, Status, Store};
 use tickmark_wire::{Name, RunPlan};
+
+/// More blocks than this are not offered.
+const MANY: usize = 1000;
 
 /// An experiment that was made before.
 pub(in crate::command) struct Before {
@@ -89,4 +93,31 @@ fn measures(recording: &Recording, options: &Experiment) -> bool {
         recording.meta.plan.runs.iter().flat_map(RunPlan::metrics).map(Name::as_str).collect();
     let probes = options.probes.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str());
     planned == probes.chain(options.outcomes.iter().map(|outcome| outcome.name.as_str())).collect()
+}
+
+/// How many blocks more would decide what is undecided.
+pub(in crate::command) fn needed(model: &Model) -> Option<String> {
+    let lines = || model.against.iter().flat_map(|against| &against.lines);
+    let undecided = lines().filter(|line| line.word == Word::Undecided).count();
+    let missing = |line: &Line| match line.why {
+        Some(NoClaimReason::Needs(needed)) => needed.checked_sub(line.replicates[0]),
+        _ => None,
+    };
+    let missing: Vec<usize> = lines().filter_map(missing).collect();
+    let within = || missing.iter().filter(|missing| **missing <= MANY);
+    let Some((least, most)) = within().min().zip(within().max()) else {
+        let fewest = missing.iter().min()?;
+        return Some(format!(
+            "none of {undecided} undecided figures would be decided by less than some {fewest} blocks more"
+        ));
+    };
+    let count = |within: usize| missing.iter().filter(|missing| **missing <= within).count();
+    let all = if most > least { format!(", `--more {most}` {}", count(*most)) } else { String::new() };
+    let beyond = missing.len() - within().count();
+    let rest = if beyond > 0 { format!("; {beyond} would take more than {MANY}") } else { String::new() };
+    Some(format!(
+        "next: `--more {least}` would decide {} of {undecided} undecided figures{all}, each in 4 of 5 cases{rest}\nnext: {}",
+        count(*least),
+        crate::suggest::with_more(std::env::args(), *least)
+    ))
 }
