@@ -187,22 +187,21 @@ fn what_cannot_be_judged_is_no_success() {
     for (before, after) in [("x1", "y1"), ("x2", "y2"), ("x3", "y3")] {
         record(&bench, before, PROBE);
         record(&bench, after, PROBE);
-        slowed(&bench, after);
+        retimed(&bench, after, |elapsed, _| elapsed * 3);
     }
     let slower = bench.run(&["compare", "x*", "y*", "--fail-on", "worse"]);
     assert_eq!(slower.status.code(), Some(3), "{}{}", out(&slower), err(&slower));
 }
 
-/// Twelve recordings of which the last six are slower.
+/// Twelve recordings of which the last six are slower, whatever else the machine had to do.
 #[test]
 fn a_level_begins_where_figures_became_others() {
     let bench = Bench::new();
     for number in 0..12 {
         let name = format!("n{number}");
         record(&bench, &name, PROBE);
-        if number >= 6 {
-            slowed(&bench, &name);
-        }
+        let work = if number < 6 { 1000 } else { 3000 };
+        retimed(&bench, &name, |_, iterations| iterations * (work + number * 5 % 7));
     }
     let all = bench.json(&["history", PROBE]);
     // Neighbours are in means.
@@ -219,19 +218,20 @@ fn a_level_begins_where_figures_became_others() {
     refused(&bench.run(&["history", "nothing"]), 2, &["history nothing"]);
 }
 
-/// Makes every batch of a recording take three times as long.
-fn slowed(bench: &Bench, name: &str) {
+/// Gives each batch of a recording another time, of the one that it took and its iterations.
+fn retimed(bench: &Bench, name: &str, time: impl Fn(i64, i64) -> i64) {
     let id = bench.json(&["show", name])["recording"]["id"].as_str().unwrap().to_owned();
     let path = bench.store().join("recordings").join(id).join("events.jsonl");
-    let slower = |line: &str| {
+    let timed = |line: &str| {
         let mut event: Value = serde_json::from_str(line).unwrap();
-        let batches =
-            event.pointer_mut("/observed/observations/batches/elapsed").and_then(Value::as_array_mut);
-        for elapsed in batches.into_iter().flatten() {
-            *elapsed = (elapsed.as_i64().unwrap() * 3).into();
+        if let Some(batches) = event.pointer_mut("/observed/observations/batches") {
+            let iterations = batches["iterations"].as_i64().unwrap();
+            for elapsed in batches["elapsed"].as_array_mut().unwrap() {
+                *elapsed = time(elapsed.as_i64().unwrap(), iterations).into();
+            }
         }
         format!("{event}\n")
     };
-    let text: String = std::fs::read_to_string(&path).unwrap().lines().map(slower).collect();
+    let text: String = std::fs::read_to_string(&path).unwrap().lines().map(timed).collect();
     std::fs::write(&path, text).unwrap();
 }
