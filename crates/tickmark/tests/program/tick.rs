@@ -185,7 +185,9 @@ fn what_a_quota_takes_is_no_other_tasks() {
     // Both together are what the kernel says that it waited.
     let (named, waited) =
         (share(&page, "quota") + share(&page, "task"), page["accounts"]["waited"].as_f64().unwrap());
-    assert!((named / waited - 1.0).abs() < 0.25, "{named} and {waited}: {page:#}");
+    // What the hypervisor took meanwhile may have been of either.
+    let steal = page["accounts"]["steal"].as_f64().unwrap_or(0.0);
+    assert!((named - waited).abs() < 0.25 * waited + steal, "{named} and {waited}: {page:#}");
 }
 
 /// Watches CPU 0 for 4 s in a group that may have half of it; gives the page, and how often the group was stopped.
