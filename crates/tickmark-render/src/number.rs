@@ -66,6 +66,12 @@ pub fn time(nanos: f64) -> String {
     value(nanos, None, Unit::Nanoseconds)
 }
 
+/// How long work takes, as far as that is known before: seconds, or minutes where they are many.
+#[must_use]
+pub fn rough_time(seconds: f64) -> String {
+    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
+}
+
 /// A share in per cent: two digits, none below 0.1 %.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;

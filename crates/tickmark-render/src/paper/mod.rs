@@ -49,12 +49,6 @@ pub enum FormPlace {
     Details,
 }
 
-/// Minutes in words: as seconds where they are few.
-#[must_use]
-pub fn duration(minutes: f64) -> String {
-    if minutes < 1.5 { format!("{:.0} s", minutes * 60.0) } else { format!("{minutes:.0} min") }
-}
-
 impl PaperReport<'_> {
     /// How many claims came out so.
     #[must_use]

@@ -1,9 +1,10 @@
 //! A document as text for a person: five lines of answer, its claims, its tables, what cannot be had, details.
 
 use super::figures::{agreement, claim_figure, found_here, reasons, verdict};
-use super::{Form, FormPlace, PaperReport, duration};
+use super::{Form, FormPlace, PaperReport};
 use crate::fold::wrapped;
 use crate::grid::{definitions, wrapped_table};
+use crate::number::rough_time;
 use anstyle::Style;
 use std::fmt::Write;
 use tickmark_analysis::paper::{Agreement, AnsweredClaim};
@@ -26,7 +27,10 @@ pub fn answer_lines(report: &PaperReport<'_>) -> Vec<(&'static str, String)> {
     ];
     let why = reasons(report).map(|reasons| ("why", reasons));
     let short = || {
-        format!("--quick, with fewer runs than the document; the whole takes {}", duration(paper.minutes[1]))
+        format!(
+            "--quick, with fewer runs than the document; the whole takes {}",
+            rough_time(60.0 * paper.minutes[1])
+        )
     };
     lines.into_iter().chain(why).chain(report.is_quick.then(|| ("form", short()))).collect()
 }
@@ -90,8 +94,8 @@ pub fn list(reports: &[PaperReport<'_>]) -> String {
                 "takes",
                 format!(
                     "{}, {} with --quick (two CPUs, kernels in the cache)",
-                    duration(whole),
-                    duration(quick)
+                    rough_time(60.0 * whole),
+                    rough_time(60.0 * quick)
                 ),
             ),
             ("needs", paper.needs.clone()),

@@ -215,7 +215,7 @@ pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
         for one in &ALL {
             let commands: Vec<String> =
                 one.commands.iter().map(|command| format!("tickmark {command}")).collect();
-            let _ = writeln!(text, "{:14} {}", one.name, commands.join(", "));
+            let _ = writeln!(text, "{:15} {}", one.name, commands.join(", "));
         }
         super::print(&text)?;
         return Ok(Code::Done);

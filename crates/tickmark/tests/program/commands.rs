@@ -1,6 +1,6 @@
 //! The commands as a user types them.
 
-use crate::bench::{Bench, err, out, page_of, row};
+use crate::bench::{Bench, err, out, page_of, refused, row};
 
 #[test]
 fn from_run_to_export() {
@@ -52,6 +52,10 @@ fn from_run_to_export() {
     let with =
         |fact: &str| bench.json(&["recordings", "--fact", fact])["recordings"].as_array().unwrap().len();
     assert_eq!([with(&kernel), with("kernel.release=*"), with("kernel.release=2.2*")], [1, 1, 0]);
+    for command in ["recordings", "history"] {
+        let misspelt = bench.run(&[command, "--fact", "kernel.relase=6*"]);
+        refused(&misspelt, 2, &["(did you mean kernel.release?)", "show --format json"]);
+    }
 
     let detail = out(&bench.run(&["show", "first", "timer.*"]));
     assert!(detail.contains("p99") && detail.contains('#'), "{detail}");

@@ -9,6 +9,7 @@ use crate::cli::{Check, CheckFormat, FailOn};
 use crate::command::gates::{Gate, Trial};
 use crate::error::{Code, Error};
 use crate::selection::Named;
+use crate::suggest::command;
 use found::CheckedRecordings;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -95,7 +96,7 @@ fn judge(store: &Store, options: &Check, gathered: &mut Gathered) -> Result<Code
     })?;
     if !newest.complete() {
         let id = &newest.meta.id;
-        let resume = crate::suggest::command(&format!("run --resume {id}"));
+        let resume = command(&format!("run --resume {id}"));
         return Err(Error::Refused(format!("recording {id} is not complete: `{resume}`")));
     }
     if !options.max.is_empty() || !options.min.is_empty() {
@@ -148,10 +149,12 @@ fn verdict(
     }
     if checked.counts[0] == 0 {
         return Err(Error::Unjudged(format!(
-            "no earlier recording of this machine ({}) measured the same in the same manner{}: {} are needed; `tickmark recordings` lists what there is, `tickmark check --calibrate` makes them",
+            "no earlier recording of this machine ({}) measured the same in the same manner{}: {} are needed; `{}` lists what there is, `{}` makes them",
             gate::machine(newest, true),
             if options.any_host { "" } else { " (--any-host: whatever its name)" },
-            gate::FEWEST
+            gate::FEWEST,
+            command("recordings"),
+            command("check --calibrate")
         )));
     }
     let trials: Vec<Figures> = gate.trials.iter().map(Trial::figures).collect();
@@ -277,9 +280,10 @@ fn accept(store: &Store, of: &str, found: &CheckedRecordings) -> Result<Code, Er
         gate.trials.clear();
     })?;
     crate::command::print(&format!(
-        "{} and what comes after it is what later ones are judged by; {} such are needed, which `tickmark check --calibrate` makes\n",
+        "{} and what comes after it is what later ones are judged by; {} such are needed, which `{}` makes\n",
         oldest.meta.id,
-        gate::FEWEST
+        gate::FEWEST,
+        command("check --calibrate")
     ))?;
     Ok(Code::Done)
 }

@@ -14,11 +14,7 @@ pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Cod
     if let Some(change) = &options.change {
         return self::change(store, change);
     }
-    let mut entries = store.list()?;
-    for (name, pattern) in &options.fact {
-        let values = store.fact(name, &entries);
-        entries.retain(|entry| values.get(&entry.id).is_some_and(|value| pattern.matches(value)));
-    }
+    let entries = super::with_facts(store, store.list()?, &options.fact)?;
     if options.output.format == Format::Json {
         crate::command::print_page(&RecordingsPage::new(entries))?;
         return Ok(Code::Done);

@@ -272,7 +272,7 @@ fn duration(experiment: &Experiment, pilot: bool) -> String {
     let told = experiment.probes.iter().filter_map(|offer| offer.arguments.get("ms")?.parse::<f64>().ok());
     let each = experiment.slice.as_f64() / 1e9 + starts + told.sum::<f64>() / 1e3;
     let seconds = f64::from(turns) * each;
-    let time = time(seconds);
+    let time = tickmark_render::rough_time(seconds);
     // So many queries take what they take.
     let is_counted = |offer: &tickmark_wire::Offer| {
         offer.arguments.get("queries").is_some_and(|queries| !["0", "time"].contains(&queries.as_str()))
@@ -288,10 +288,6 @@ fn duration(experiment: &Experiment, pilot: bool) -> String {
     };
     let first = if pilot { "a pilot, then " } else { "" };
     format!("{first}{blocks} blocks of {settings} settings: {time}")
-}
-
-fn time(seconds: f64) -> String {
-    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 /// Looks how far runs spread: how long the blocks take is said at once, and what they will be able to detect is told behind the result.
@@ -310,7 +306,10 @@ fn look_ahead(
     // What a turn takes is known now: what is told to do so much takes as long as that takes.
     let turn = begun.elapsed().as_secs_f64() / f64::from(2 * pilot::PAIRS + 1);
     let turns = experiment.blocks * experiment.settings.len() as u32;
-    crate::notice!("by the pilot the blocks take about {}", time(turn * f64::from(turns)));
+    crate::notice!(
+        "by the pilot the blocks take about {}",
+        tickmark_render::rough_time(turn * f64::from(turns))
+    );
     let model = report::build(&store.read(&id)?, &|_| true, false);
     let mut reach = pilot::reach(&model, experiment.blocks, experiment.settings.len());
     reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));

@@ -11,6 +11,7 @@ use crate::progress::{Steps, control};
 use crate::selection;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tickmark_analysis::balance::Balanced;
@@ -80,7 +81,14 @@ pub(in crate::command) fn carry_out(
     if let (Some(answers), CompareFormat::Text) = (&from.answers, shown.format) {
         crate::command::print(&format!("{}: {answers}\n\n", from.name))?;
     }
-    let (mut code, mut boots, mut all) = (Code::Done, 0, Vec::new());
+    if resumed.is_none() {
+        let each = from.machines.iter().map(|machine| {
+            machine.speeds.len() * boots(machine, machine.blocks.unwrap_or(from.blocks), from.settings.len())
+        });
+        let all = tickmark_render::count(each.sum::<usize>() as u32, "boot");
+        crate::notice!("this takes {all}; how long that is will be known after the first block");
+    }
+    let (mut code, mut made_boots, mut all) = (Code::Done, 0, Vec::new());
     let measuring = Instant::now();
     for (machine, probes) in from.machines.iter().zip(&selected) {
         for (number, speed) in machine.speeds.iter().enumerate() {
@@ -108,7 +116,7 @@ pub(in crate::command) fn carry_out(
                 Vec::new()
             };
             let made = run_machine(store, from, machine, (&experiment, explained), &control, shown)?;
-            boots += made.boots;
+            made_boots += made.boots;
             code = code.worse(made.code);
             all.push(made);
         }
@@ -118,7 +126,7 @@ pub(in crate::command) fn carry_out(
             "no machine {name} in this file: the interrupted recording is of another one"
         )));
     }
-    let text = format!("{boots} boots in {:.0} s", measuring.elapsed().as_secs_f64());
+    let text = format!("{made_boots} boots in {:.0} s", measuring.elapsed().as_secs_f64());
     if shown.format == CompareFormat::Text {
         crate::command::print(&format!("{text}\n"))?;
     } else {
@@ -214,6 +222,12 @@ fn experiment(
     }
 }
 
+/// How many boots so many blocks are: the first of each guest is booted twice.
+fn boots(machine: &Machine, blocks: u32, settings: usize) -> usize {
+    let blocks = if machine.host().is_some() { blocks } else { blocks + 1 };
+    blocks as usize * settings
+}
+
 /// Boots all settings of one machine at one speed, and shows what came of it.
 fn run_machine(
     store: &Store,
@@ -227,13 +241,27 @@ fn run_machine(
         let resume = shown.file.map_or(String::new(), |file| {
             let any = kept.split_whitespace().next().unwrap_or("REC");
             let file = file.display().to_string();
-            format!("; resume with `tickmark lab run {} --resume {any}`", quoted(&file))
+            let again = crate::suggest::command(&format!("lab run {} --resume {any}", quoted(&file)));
+            format!("; resume with `{again}`")
         });
         Error::Refused(format!("interrupted after {made} blocks{resume}; saved as {kept}"))
     };
     let ended = experiment.guarded::<_, tickmark_drive::Error>(store, control, |guard| {
         let mut random = StdRng::from_rng(&mut rand::rng());
-        experiment.run(store, guard, control, &mut random, Instant::now(), &|_, _| false)
+        let begun = Instant::now();
+        let after = |_: &[Id], block: u32| {
+            if block == 1 && !std::io::stderr().is_terminal() {
+                let of = |blocks| boots(machine, blocks, experiment.settings.len()) as f64;
+                let left = begun.elapsed().as_secs_f64() / of(1) * (of(experiment.blocks) - of(1));
+                crate::notice!(
+                    "this takes about {} more: {}",
+                    tickmark_render::rough_time(left),
+                    experiment.name
+                );
+            }
+            false
+        };
+        experiment.run(store, guard, control, &mut random, begun, &after)
     });
     let ((ids, made, halt), _) = ended.map_err(|error| match error {
         // In the middle of a boot, or between two.
@@ -250,8 +278,7 @@ fn run_machine(
     let recordings = ids.iter().map(|id| store.read(id)).collect::<Result<Vec<_>, _>>()?;
     let settings: Vec<Vec<Id>> = ids.iter().map(|id| vec![id.clone()]).collect();
     let asks = from.report.contains(&Report::BreakEven);
-    // The first of each guest is booted twice.
-    let boots = if machine.host().is_some() { made } else { made + 1 } as usize * ids.len();
+    let boots = boots(machine, made, ids.len());
     let model = arms::model(store, &settings, from.margin)?;
     let balance = asks.then(|| tickmark_analysis::balance::balance_of_hz(&recordings, from.margin)).flatten();
     let made = MachineOutcome {

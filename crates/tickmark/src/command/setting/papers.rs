@@ -51,7 +51,7 @@ pub(in crate::command) fn run(
     let announced = format!(
         "{name}: {}, about {} on two CPUs; kernels that are not built yet are built first",
         tickmark_render::count(paper.experiments.len() as u32, "experiment"),
-        tickmark_render::paper::duration(minutes)
+        tickmark_render::rough_time(60.0 * minutes)
     );
     crate::notice!("{}", tickmark_render::paragraph(&announced));
     let (mut code, mut failures) = (Code::Done, Vec::new());
@@ -104,7 +104,8 @@ pub(in crate::command) fn experiments(store: &Store, options: &Experiments) -> R
     let shown = Answered::from_store(store, name, paper)?;
     if shown.claims.iter().all(|one| one.agreement == Agreement::NotMeasured) {
         return Err(Error::Refused(format!(
-            "{name} was not measured yet: tickmark experiment {name} --quick"
+            "{name} was not measured yet: {}",
+            crate::suggest::command(&format!("experiment {name} --quick"))
         )));
     }
     match (&options.page, options.output.format) {

@@ -56,6 +56,12 @@ pub(super) fn run(
         ));
     }
     earlier.iter().for_each(|kept| take(kept, &mut bisection));
+    // Both ends, and as often as the range can be halved.
+    let least = commits.len().ilog2() as usize + 2;
+    crate::notice!(
+        "this takes at least {least} measurements of {} commits, several times as many where they spread",
+        commits.len()
+    );
     let control = control();
     let outcome = loop {
         let at = match bisection.step() {

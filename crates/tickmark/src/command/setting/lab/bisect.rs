@@ -116,11 +116,17 @@ impl Work<'_> {
             commits.iter().map(|commit| Exact::earlier(&journal, &commit.id)).collect();
         let known = all.iter().filter(|one| **one != Measured::Open).count();
         Exact::taken_up(&journal, known, &mut steps);
+        // Both ends, and as often as the range can be halved.
+        let most = commits.len().ilog2() as usize + 3;
+        let builds = most.saturating_sub(known).max(1);
+        crate::notice!(
+            "this takes about {} of {} commits, some 2 to 5 minutes each on two CPUs",
+            tickmark_render::count(builds as u32, "build"),
+            commits.len()
+        );
         while let Next::Measure(at) = next_step(&all, margin) {
             let commit = &commits[at];
             let done = all.iter().filter(|one| **one != Measured::Open).count();
-            // Both ends, and as often as the range can be halved.
-            let most = commits.len().ilog2() as usize + 3;
             steps.at(&format!("commit {} ({} of about {most})", &commit.id[..SHORT], done + 1));
             let title = format!("lab bisect {}", &commit.id[..SHORT]);
             let tree = || Ok(self.tree.check_out(commit)?.to_owned());

@@ -157,7 +157,8 @@ impl ExplainedSettings {
                 .chain(others)
                 .map(|one| one.recording.chars().take(8).collect::<String>());
             let ids = ids.collect::<Vec<_>>().join(" ");
-            text += &format!("all functions, flame graphs: tickmark report {ids} -o page.html\n");
+            let page = crate::suggest::command(&format!("report {ids} -o page.html"));
+            text += &format!("all functions, flame graphs: {page}\n");
         }
         text + &self.failures()
     }

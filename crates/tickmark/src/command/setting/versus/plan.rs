@@ -54,7 +54,7 @@ pub(super) fn announced(options: &Versus, experiment: &Experiment, block: Durati
     let (blocks, commands) = (experiment.blocks, experiment.programs.len() as u32);
     let seconds = block.as_secs_f64() * f64::from(blocks);
     let seconds = experiment.budget.map_or(seconds, |budget| seconds.min(budget.as_secs_f64()));
-    let time = if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
+    let time = tickmark_render::rough_time(seconds);
     let what = if commands < 2 { String::new() } else { format!(" of {commands} commands") };
     let blocks = tickmark_render::count(blocks, "block");
     match options.runs {
