@@ -173,6 +173,7 @@ fn the_commit_with_which_a_command_changed_is_found_and_the_work_goes_on_where_i
     let done = bench.run(&arguments);
     let text = out(&done);
     assert_eq!(done.status.code(), Some(0), "{text}{}", err(&done));
+    assert!(err(&done).contains("this takes at least "), "{}", err(&done));
     assert!(text.contains("step 8") && words(&text).contains("wrong in at most 5.0 % of cases"), "{text}");
     let page = bench.json(&arguments);
     assert_eq!(

@@ -74,6 +74,8 @@ fn hz(bench: &Bench, more: &[&str], program: &Path) -> Value {
     let program = program.display().to_string();
     let begin = ["hz", "--format", "json", "--hz", "100,1000", "--blocks", "4", "--speed", "62.5"];
     let output = bench.run(&[&begin, more, &["--", &program]].concat());
+    let ahead = err(&output);
+    assert!(ahead.contains("this takes 10 boots; ") && ahead.contains("this takes about "), "{ahead}");
     page_of(&output.stdout)
 }
 
