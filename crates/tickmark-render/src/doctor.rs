@@ -1,5 +1,6 @@
 //! A machine's losses, as text, JSON and OpenMetrics.
 
+use crate::suggest::command;
 use crate::fold::{shortened, wrapped};
 use crate::number::{self, percent, time};
 use anstyle::{AnsiColor, Style};
@@ -149,7 +150,7 @@ pub fn text(all: &[Diagnosis]) -> String {
             let _ = writeln!(out, "{}", wrapped(&self::evidence(evidence), 5).join("\n"));
         }
         let _ = writeln!(out, "{}", wrapped(&format!("do: {advice}"), 3).join("\n"));
-        let check = format!("check: tickmark doctor --only {}{}", one.name, proof(one));
+        let check = format!("check: {}{}", command(&format!("doctor --only {}", one.name)), proof(one));
         let _ = writeln!(out, "{}", wrapped(&check, 3).join("\n"));
         if ["slow-clock", "clock-through-kernel"].contains(&one.name) {
             let _ = writeln!(out, "   what it costs your service: tickmark dose --url URL -- SERVER");
@@ -189,7 +190,7 @@ fn nothing_found(all: &[Diagnosis]) -> String {
 
 fn proof(one: &Diagnosis) -> String {
     one.proof.as_ref().map_or_else(String::new, |proof| {
-        format!("; prove: tickmark experiment {} {}", proof.knob, proof.probe)
+        format!("; prove: {}", command(&format!("experiment {} {}", proof.knob, proof.probe)))
     })
 }
 

@@ -1,5 +1,6 @@
 //! Notable findings of a recording, in words that say what to do.
 
+use crate::suggest::command;
 use crate::noise::what;
 use crate::number::{percent, time};
 use crate::reason::{elsewhere, mark};
@@ -25,9 +26,10 @@ pub(crate) fn text(finding: &Finding) -> String {
         Finding::Noise { share, others, id } => {
             let each = others.iter().map(|(of, share)| format!("{} {}", what(of), percent(*share)));
             format!(
-                "beside the tick {} of the CPU was lost in other gaps: {}; tickmark tick --of {id} has each",
+                "beside the tick {} of the CPU was lost in other gaps: {}; {} has each",
                 percent(*share),
-                each.collect::<Vec<_>>().join(", ")
+                each.collect::<Vec<_>>().join(", "),
+                command(&format!("tick --of {id}"))
             )
         }
         Finding::PriorityRefused { priority, why } => {
@@ -65,7 +67,7 @@ pub(crate) fn text(finding: &Finding) -> String {
         }
         Finding::Failed { metric, why, .. } => format!("{metric} failed: {}", reason(why.as_ref())),
         Finding::Incomplete { open, id, elsewhere: None } => {
-            format!("{open} runs were not made yet: tickmark run --resume {id}")
+            format!("{open} runs were not made yet: {}", command(&format!("run --resume {id}")))
         }
         Finding::Incomplete { open, elsewhere: Some(why), .. } => {
             format!("{open} runs were not made: {}", elsewhere(why))

@@ -17,6 +17,9 @@ pub fn width() -> usize {
     *WIDTH.get_or_init(|| reader_width().unwrap_or(USUAL))
 }
 
+/// The narrowest column that names are folded into.
+const NARROWEST: usize = 16;
+
 /// The width that somebody reads with: none where standard output is a pipe or a file, and COLUMNS says nothing.
 #[must_use]
 pub fn reader_width() -> Option<usize> {
@@ -84,12 +87,12 @@ pub(crate) fn lines(
 /// a last line names them.
 pub(crate) fn fitting(rows: &[Vec<String>], right: &[usize], droppable: &[usize]) -> Vec<String> {
     let mut kept: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).collect();
-    let made = |kept: &[usize]| {
+    let made = |rows: &[Vec<String>], kept: &[usize]| {
         let cells = |row: &Vec<String>| kept.iter().map(|at| row[*at].clone()).collect();
         let right = kept.iter().enumerate().filter(|(_, at)| right.contains(at)).map(|(number, _)| number);
         lines(rows.iter().map(cells), right)
     };
-    let mut table = made(&kept);
+    let mut table = made(rows, &kept);
     // Into a pipe or a file goes all.
     let droppable = if reader_width().is_some() { droppable } else { &[] };
     for column in droppable {
@@ -97,7 +100,18 @@ pub(crate) fn fitting(rows: &[Vec<String>], right: &[usize], droppable: &[usize]
             break;
         }
         kept.retain(|at| at != column);
-        table = made(&kept);
+        table = made(rows, &kept);
+    }
+    // Names that leave no room for figures are folded.
+    let widest = table.iter().map(|line| line.chars().count() + 2).max().unwrap_or(0);
+    let name = rows.iter().filter_map(|row| Some(row.first()?.chars().count())).max().unwrap_or(0);
+    let room = (name + width()).saturating_sub(widest);
+    if reader_width().is_some() && widest > width() && room >= NARROWEST {
+        let mut narrow = rows.to_vec();
+        for name in narrow.iter_mut().filter_map(|row| row.first_mut()) {
+            *name = textwrap::wrap(name, textwrap::Options::new(room).subsequent_indent("  ")).join("\n");
+        }
+        table = made(&narrow, &kept);
     }
     let dropped: Vec<&str> = rows
         .first()

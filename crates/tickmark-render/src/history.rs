@@ -1,5 +1,6 @@
 //! Figures over time: as text and as a page.
 
+use crate::suggest::command;
 use crate::comparison::{chance, difference};
 use crate::fold::wrapped;
 use crate::number::{self, count, time, value};
@@ -114,10 +115,12 @@ fn answer(all: &[Series]) -> String {
     if newest.is_empty() {
         return match (all.is_empty(), enough) {
             (true, _) => {
-                "no recording has such a figure; `tickmark run` makes one, --files reads result files\n"
-                    .to_owned()
+                format!(
+                    "no recording has such a figure; `{}` makes one, --files reads result files\n",
+                    command("run")
+                )
             }
-            (_, 0) => "too few recordings of one machine to see a change: seven are needed; `tickmark run` each day makes them, --files reads other programs' histories\n".to_owned(),
+            (_, 0) => format!("too few recordings of one machine to see a change: seven are needed; `{}` each day makes them, --files reads other programs' histories\n", command("run")),
             _ => format!("no change is shown in {}\n", count(enough, "figure")),
         };
     }

@@ -128,7 +128,7 @@ fn excluded(apart: SeparateModes) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// Caveats that half of the rows have: they are explained once, and are a word in each row, or none.
+/// Caveats that many rows have: they are explained once, and are a sign in each row, or nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UsualCaveats {
     pub(crate) preempted: bool,
@@ -136,11 +136,38 @@ pub(crate) struct UsualCaveats {
     pub(crate) median: bool,
 }
 
+fn has_mark(row: &Row, is: impl Fn(&Mark) -> bool) -> bool {
+    row.marks.iter().chain(&row.floor_marks).any(is)
+}
+
+/// True if a median stands in the place of the floor.
+pub(crate) fn is_median(row: &Row) -> bool {
+    has_mark(row, |mark| matches!(mark, Mark::Median))
+}
+
+/// True if other tasks had a part of the CPU.
+pub(crate) fn is_contended(row: &Row) -> bool {
+    has_mark(row, |mark| matches!(mark, Mark::Contended { .. }))
+}
+
+impl UsualCaveats {
+    /// What a quarter of the rows have; of a few rows each has its own words.
+    pub(crate) fn of(rows: &[&Row], is_many: bool) -> Self {
+        let count = |is: fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
+        let is_usual = |count: usize| count > 1 && count * 4 >= rows.len();
+        Self {
+            preempted: is_usual(count(|row| row.apart.slices > 0)),
+            contended: is_many && is_usual(count(is_contended)),
+            median: is_many && is_usual(count(is_median)),
+        }
+    }
+}
+
 /// Marks and notes of a row, in this order.
 pub(crate) fn all(row: &Row, usual: UsualCaveats) -> Vec<String> {
     let mark = |one: &Mark| match one {
-        Mark::Contended { share, .. } if usual.contended => format!("contended {}", percent(*share)),
-        Mark::Median if usual.median => "median".to_owned(),
+        Mark::Contended { .. } if usual.contended => String::new(),
+        Mark::Median if usual.median => String::new(),
         one => mark(one),
     };
     let own = |one: &Note| match one {

@@ -177,6 +177,12 @@ fn how_long(limit: &Limit, interval: Option<f64>) -> String {
     }
 }
 
+/// Three digits of a number, rounded up: an upper limit.
+fn rounded_up(number: f64) -> f64 {
+    let step = 10f64.powf(number.max(1.0).log10().floor() - 2.0).max(1.0);
+    (number / step).ceil() * step
+}
+
 /// What a person who waits wants to know first: of the sleep that most programs use, and which way is the least and the most late.
 fn answer(observed: &[(&WaitMethodRow, &WakeUpSummary)], wakes: &Wakes) -> Option<String> {
     let usual = observed.iter().find(|(way, _)| way.title == "clock_nanosleep").or(observed.first())?;
@@ -193,7 +199,7 @@ fn answer(observed: &[(&WaitMethodRow, &WakeUpSummary)], wakes: &Wakes) -> Optio
     if let Some(limit) = limit.max_by(|a, b| a.length.total_cmp(&b.length)) {
         let seen = if limit.count == 0 { "None".to_owned() } else { limit.count.to_string() };
         let (length, sure) = (time(limit.length), percent(wakes.confidence));
-        let at_most = |wakes: f64| (limit.share * wakes).ceil();
+        let at_most = |wakes: f64| rounded_up((limit.share * wakes).ceil());
         text += &match wakes.interval {
             Some(interval) => format!(
                 ". {seen} came later than {length}; in the next hour, with a wait each {}, expect at most {:.0} ({sure} confidence)",

@@ -11,7 +11,11 @@ use tickmark_analysis::what_if::{Clocked, WhatIf};
 pub fn text(what_if: &WhatIf) -> String {
     let mut out = String::from("\nWhat another HZ would cost: cost of a tick x HZ\n");
     let Some([low, cost, high]) = what_if.cost else {
-        out.push_str("  not known: too few ticks were seen alone, or none\n");
+        let next = format!(
+            "not known: too few ticks were seen alone, or none. Watch longer (--duration 30s), with less beside it, or before other tasks (--priority fifo:50); in guests, for a program of yours: {}",
+            crate::command("hz -- COMMAND")
+        );
+        let _ = writeln!(out, "{}", wrapped(&next, 2).join("\n"));
         return out;
     };
     let _ = writeln!(out, "  a tick takes {} on average ({} to {})", time(cost), time(low), time(high));
@@ -38,7 +42,7 @@ pub fn text(what_if: &WhatIf) -> String {
     for note in assumptions(what_if) {
         let _ = writeln!(out, "{}", wrapped(&note, 2).join("\n"));
     }
-    out.push_str("  What it costs a program of yours: tickmark hz -- COMMAND\n");
+    let _ = writeln!(out, "  What it costs a program of yours: {}", crate::command("hz -- COMMAND"));
     out
 }
 

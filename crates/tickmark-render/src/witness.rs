@@ -209,8 +209,8 @@ fn remedy(cause: &Cause, cpu: u32) -> Option<String> {
         Cause::SoftInterrupt(name) if name == "RCU" => format!("rcu_nocbs={cpu} on the kernel's command line"),
         Cause::Work(_) => queues.to_owned(),
         Cause::Task { name, .. } if name.starts_with("kworker") => queues.to_owned(),
-        Cause::Task { name, thread, .. } => {
-            format!("taskset -pc OTHERS {thread}, or a cpuset, keeps {name} on other CPUs where it may move")
+        Cause::Task { .. } => {
+            "taskset -pc LIST NUMBER (a list of other CPUs, the task's number), or a cpuset, where it may move".to_owned()
         }
         Cause::TlbFlush => "threads of its process on other CPUs unmap memory; keep them apart".to_owned(),
         Cause::Outside => "on a guest give the virtual CPU one of the host's for itself; on metal look at the firmware's settings (SMI)".to_owned(),
@@ -222,8 +222,16 @@ fn remedy(cause: &Cause, cpu: u32) -> Option<String> {
 /// What would keep the largest causes away.
 pub(crate) fn remedies(witness: &Witness, cpu: u32) -> Option<String> {
     let large = witness.takers.iter().take(REMEDIES).filter(|taker| taker.total > LARGE * witness.lost);
-    let one = |taker: &Taker| Some(format!("{}: {}", what(&taker.cause), remedy(&taker.cause, cpu)?));
-    let all: Vec<String> = large.filter_map(one).collect();
+    // What helps against several is said once.
+    let mut all: Vec<(String, String)> = Vec::new();
+    for taker in large {
+        let Some(remedy) = remedy(&taker.cause, cpu) else { continue };
+        match all.iter_mut().find(|(_, known)| *known == remedy) {
+            Some((names, _)) => *names += &format!(", {}", what(&taker.cause)),
+            None => all.push((what(&taker.cause), remedy)),
+        }
+    }
+    let all: Vec<String> = all.into_iter().map(|(names, remedy)| format!("{names}: {remedy}")).collect();
     (!all.is_empty()).then(|| format!("To lose less: {}.", all.join("; ")))
 }
 

@@ -147,6 +147,14 @@ fn hint_of(path: &std::path::Path, what: &str, error: &std::io::Error) -> String
     }
 }
 
+/// What to try where a place of the user's own refuses to be written.
+pub(crate) fn elsewhere(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => "; run as root, or name a place where this user may write",
+        _ => "",
+    }
+}
+
 /// The name that is most like one that is not there, of those beside it.
 fn near_file(path: &std::path::Path) -> String {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return String::new() };

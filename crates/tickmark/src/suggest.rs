@@ -2,23 +2,7 @@
 
 use tickmark_wire::text::quoted;
 
-/// The command with these words, with the store that the command line named; one of the environment stays there.
-pub(crate) fn command(words: &str) -> String {
-    format!("tickmark {words}{}", store(std::env::args()))
-}
-
-/// ` --store DIR` where the command line has it.
-fn store(words: impl Iterator<Item = String>) -> String {
-    let mut words = words.take_while(|word| word != "--");
-    while let Some(word) = words.next() {
-        let named =
-            if word == "--store" { words.next() } else { word.strip_prefix("--store=").map(str::to_owned) };
-        if let Some(named) = named {
-            return format!(" --store {}", quoted(&named));
-        }
-    }
-    String::new()
-}
+pub(crate) use tickmark_render::command;
 
 /// The command line that was typed, with so many blocks more instead of those that it asked for.
 pub(crate) fn with_more(words: impl Iterator<Item = String>, blocks: usize) -> String {
@@ -38,17 +22,6 @@ pub(crate) fn with_more(words: impl Iterator<Item = String>, blocks: usize) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(line: &str) -> impl Iterator<Item = String> {
-        line.split(' ').map(str::to_owned)
-    }
-
-    #[test]
-    fn the_store_of_the_command_line_goes_along() {
-        assert_eq!(store(words("tickmark --store a show b")), " --store a");
-        assert_eq!(store(words("tickmark show b --store=c")), " --store c");
-        assert_eq!(store(words("tickmark bill -- ./x --store d")), "");
-    }
 
     #[test]
     fn an_experiment_goes_on_as_it_was_typed() {

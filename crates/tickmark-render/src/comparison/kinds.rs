@@ -62,13 +62,18 @@ impl Kind {
     }
 }
 
+/// The largest change first.
+pub(crate) fn by_size(lines: &mut [&Line]) {
+    let size = |line: &Line| line.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    lines.sort_by(|a, b| size(b).total_cmp(&size(a)));
+}
+
 /// The figures of each kind that has some; of what changed the largest change first.
 pub(crate) fn by_kind(against: &Against) -> Vec<(Kind, Vec<&Line>)> {
     let one = |kind: Kind| {
         let mut lines: Vec<&Line> = against.lines.iter().filter(|line| Kind::of_line(line) == kind).collect();
         if matches!(kind, Kind::Worse | Kind::Better | Kind::Changed) {
-            let size = |line: &Line| line.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-            lines.sort_by(|a, b| size(b).total_cmp(&size(a)));
+            by_size(&mut lines);
         }
         (kind, lines)
     };

@@ -60,6 +60,14 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
         );
         let _ = writeln!(out, "{}", hanging(&line));
     }
+    let medians = usual_medians(against);
+    if let Some(count) = medians {
+        let line = format!(
+            "~ a median instead of the floor, as batches are too few: {count} of {} figures (--format json has whose)",
+            against.lines.len()
+        );
+        let _ = writeln!(out, "{}", hanging(&line));
+    }
     for (kind, of_kind) in by_kind(against) {
         // The mark of a side of which it is said stands with none of its figures.
         let is_said =
@@ -67,6 +75,10 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
         let without = |line: &&Line| {
             let mut line = (*line).clone();
             line.marks.retain(|one| !matches!(one.mark, Mark::Contended { .. }) || !is_said(one));
+            if medians.is_some() && is_median(&line) {
+                line.marks.retain(|one| !matches!(one.mark, Mark::Median));
+                line.figure = "~floor";
+            }
             line
         };
         table(out, model, against, kind, &of_kind.iter().map(without).collect::<Vec<_>>());
@@ -82,7 +94,17 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     }
 }
 
-/// What other tasks had of the CPU, of each side of which more than half of the figures were measured beside them.
+fn is_median(line: &Line) -> bool {
+    line.marks.iter().any(|one| matches!(one.mark, Mark::Median))
+}
+
+/// How many figures are medians in the place of floors, where a quarter are.
+fn usual_medians(against: &Against) -> Option<usize> {
+    let count = against.lines.iter().filter(|line| is_median(line)).count();
+    Some(count).filter(|count| *count > 1 && count * 4 >= against.lines.len())
+}
+
+/// What other tasks had of the CPU, of each side of which a quarter of the figures were measured beside them.
 fn usual_contention(against: &Against) -> [Option<String>; 2] {
     let all = against.lines.len();
     [(0, "baseline"), (1, "candidate")].map(|(side, name)| {
@@ -93,7 +115,7 @@ fn usual_contention(against: &Against) -> [Option<String>; 2] {
         let most = |line: &Line| line.marks.iter().filter_map(share).reduce(f64::max);
         let shares: Vec<f64> = against.lines.iter().filter_map(most).collect();
         let count = shares.len();
-        let most = shares.into_iter().reduce(f64::max).filter(|_| count > 1 && count * 2 > all)?;
+        let most = shares.into_iter().reduce(f64::max).filter(|_| count > 1 && count * 4 >= all)?;
         Some(format!("{} in {count} of {all} figures of the {name}", percent(most)))
     })
 }

@@ -359,7 +359,7 @@ pub(crate) fn chance(p: f64) -> String {
 #[must_use]
 pub fn command(of: &Deciding) -> String {
     let probes: String = of.probes.iter().map(|probe| format!(" {probe}")).collect();
-    format!("tickmark experiment {}{probes}", quoted(&of.knob))
+    crate::command(&format!("experiment {}{probes}", quoted(&of.knob)))
 }
 
 /// A fact that differs, in one line.

@@ -70,7 +70,10 @@ pub(super) fn drawings(model: &Model) -> Vec<Drawing> {
         };
         let lines = kinds::by_kind(against)
             .into_iter()
-            .flat_map(|(kind, lines)| lines.into_iter().map(move |line| (kind, line)));
+            .flat_map(|(kind, mut lines)| {
+                kinds::by_size(&mut lines);
+                lines.into_iter().map(move |line| (kind, line))
+            });
         Drawing::Forest(Forest {
             title: format!("{} against {}", words::label(&against.party), words::label(&model.base)),
             axis: Axis::linear("change", percent),

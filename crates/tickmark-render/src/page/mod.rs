@@ -88,7 +88,11 @@ pub fn html(report: &Report<'_>) -> String {
         }
     }
     let title = match (report.comparison, report.pages) {
-        (Some(model), _) => format!("tickmark: {}", words::label(&model.base)),
+        (Some(model), _) => {
+            let others: Vec<String> =
+                model.against.iter().map(|against| words::label(&against.party)).collect();
+            format!("tickmark: {} against {}", others.join(", "), words::label(&model.base))
+        }
         (None, [page, ..]) => format!("tickmark: {}", page.model.header.name),
         (None, []) => "tickmark".to_owned(),
     };

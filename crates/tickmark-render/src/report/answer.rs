@@ -40,7 +40,7 @@ pub(crate) fn is_given(model: &Model) -> bool {
 /// A line for each thing that was measured: clocks, system calls, wake-ups, switches, memory, lost time; and how far to trust it.
 pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
     let row = |metric: &str| rows(model).find(|row| row.metric == metric);
-    // What half of the figures are is said once, with how far to trust them.
+    // What half of the figures are is said once, and others have a mark, with how far to trust them.
     let usual = rows(model).filter(|row| row.contended.is_some()).count() * 2 > rows(model).count();
     let value = |metric: &str| {
         let row = row(metric)?;
@@ -48,7 +48,7 @@ pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
         if row.runs < row.made {
             shown += &format!(" in {} of {} runs", row.runs, row.made);
         }
-        Some(if row.contended.is_some() && !usual { format!("{shown} (contended)") } else { shown })
+        Some(if row.contended.is_some() && !usual { format!("{shown}*") } else { shown })
     };
     let lines = [
         ("clocks", clocks(&model.header, row("clock.monotonic.read"), value("clock.monotonic.read"))),
@@ -160,12 +160,12 @@ fn trust(model: &Model) -> Option<String> {
         ),
     }];
     if states > 0 {
-        parts.push(format!("{states} more are in two states"));
+        parts.push(format!("{states} more {} in two states", if states == 1 { "is" } else { "are" }));
     }
     parts.push(match contended.iter().copied().reduce(f64::max) {
         Some(most) => {
             format!(
-                "{} of {} figures contended: other tasks had up to {} of the CPU{}",
+                "{} of {} figures contended (*): other tasks had up to {} of the CPU{}",
                 contended.len(),
                 measured.len(),
                 number::percent(most),

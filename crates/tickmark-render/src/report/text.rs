@@ -3,11 +3,11 @@
 use super::answer;
 use crate::fold::wrapped;
 use crate::grid;
-use crate::reason::UsualCaveats;
+use crate::reason::{UsualCaveats, is_contended, is_median};
 use crate::{finding, number, reason};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
-use tickmark_analysis::report::{Detail, FactLine, Finding, Guest, Header, Mark, Model, Row, RowStatus};
+use tickmark_analysis::report::{Detail, FactLine, Finding, Guest, Header, Model, Row, RowStatus};
 
 const HEADING: Style = Style::new().bold();
 /// The widest title beside figures, where these leave room for it.
@@ -72,8 +72,6 @@ fn headlines(out: &mut String, model: &Model) {
     let all = || model.groups.iter().flat_map(|(_, rows)| rows);
     let shown: Vec<&Row> = all().filter(|row| answer::is_headline(row)).collect();
     let heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
-    let is_median =
-        |row: &&Row| row.marks.iter().chain(&row.floor_marks).any(|mark| matches!(mark, Mark::Median));
     let marked = |row: &&Row| {
         let mut cells = cells(row);
         if is_median(row) {
@@ -95,9 +93,9 @@ fn headlines(out: &mut String, model: &Model) {
     }
     let any = shown.iter().any(|row| row.contended.is_some());
     let rest = format!(
-        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all; tickmark show: all {} figures",
+        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all; tickmark show: all {} figures; tickmark doctor: what could cost less",
         if any { "* contended; " } else { "" },
-        if shown.iter().any(is_median) { "~ median: too few batches for a floor; " } else { "" },
+        if shown.iter().any(|row| is_median(row)) { "~ median: too few batches for a floor; " } else { "" },
         all().count()
     );
     let _ = writeln!(out, "\n{}", wrapped(&rest, 0).join("\n"));
@@ -233,7 +231,15 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
     let mut heads = ["", "floor", "mean", "CV", "disturbed"].map(str::to_owned).to_vec();
     // Room for the groups' names, which stand there.
     heads[0] = "\u{a0}".repeat(titles.max().unwrap_or(0));
-    let all_cells: Vec<Vec<String>> = all().map(cells).collect();
+    let usual = UsualCaveats::of(&all().collect::<Vec<_>>(), is_many);
+    let signed = |row: &Row| {
+        let mut cells = cells(row);
+        if usual.median && is_median(row) {
+            cells[1].insert(0, '~');
+        }
+        cells
+    };
+    let all_cells: Vec<Vec<String>> = all().map(signed).collect();
     let width = |column: usize| {
         let widths = all_cells.iter().chain([&heads]).map(|cells| cells[column].chars().count());
         widths.max().unwrap_or(0)
@@ -248,19 +254,6 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
     });
     let mut lines = grid::lines(std::iter::once(heads).chain(cells), 1..=4).into_iter();
     let columns = lines.next().unwrap_or_default().replace('\u{a0}', " ");
-    // What half of the rows have is said once.
-    let preempted: Vec<u64> = all().map(|row| row.apart.slices as u64).filter(|count| *count > 0).collect();
-    let marked =
-        |is: fn(&Mark) -> bool| all().filter(|row| row.marks.iter().chain(&row.floor_marks).any(is)).count();
-    let contended = marked(|mark| matches!(mark, Mark::Contended { .. }));
-    let median = marked(|mark| matches!(mark, Mark::Median));
-    let shown = all().count();
-    let is_half = |count: usize| count > 1 && count * 2 >= shown;
-    let usual = UsualCaveats {
-        preempted: is_half(preempted.len()),
-        contended: is_many && is_half(contended),
-        median: is_many && is_half(median),
-    };
     for (title, rows) in &groups {
         // The group's name lies over the empty first cell of the line that names the columns.
         let rest = columns.get(title.len()..).unwrap_or_default();
@@ -277,11 +270,14 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
             }
             let marked = row.contended.is_some() || !matches!(row.status, RowStatus::Ok);
             let style = if marked { MARK } else { Style::new() };
+            let sign = if usual.contended && is_contended(row) { " *" } else { "" };
             let notes = reason::all(row, usual).join("; ");
             if is_long(row) {
                 let _ = writeln!(out, "{style}  {}{style:#}", row.title.trim());
             }
-            let beside = format!("{line:width$}  {notes}", width = columns.len());
+            let line = format!("{line:width$}{sign}", width = columns.len()).trim_end().to_owned();
+            let signed = columns.len() + if usual.contended { 2 } else { 0 };
+            let beside = format!("{line:signed$}  {notes}");
             let shown = match beside.chars().count() <= grid::width() || notes.is_empty() {
                 true => beside.trim_end().to_owned(),
                 // What has no room beside the figures stands below them.
@@ -290,19 +286,21 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
             let _ = writeln!(out, "{style}{shown}{style:#}");
         }
     }
-    let most = preempted.iter().max().unwrap_or(&0);
-    let count = preempted.len();
+    let (shown, count) = (all().count(), all().filter(|row| row.apart.slices > 0).count());
+    let most = all().map(|row| row.apart.slices).max().unwrap_or(0);
     let said = [
         (
             usual.contended,
             format!(
-                "contended ({contended} of {shown} rows): other tasks had up to so much of the CPU in some of its runs"
+                "* contended ({} of {shown} rows): other tasks had a part of the CPU in some of the row's runs",
+                all().filter(|row| is_contended(row)).count()
             ),
         ),
         (
             usual.median,
             format!(
-                "median ({median} of {shown} rows): it stands instead of the floor, as batches are too few"
+                "~ median ({} of {shown} rows): batches are too few for a floor",
+                all().filter(|row| is_median(row)).count()
             ),
         ),
         (

@@ -75,8 +75,16 @@ fn suggestion(error: &clap::Error, meant: &str) -> String {
 fn meant() -> String {
     let mut own = super::Cli::command();
     let mut words = "tickmark".to_owned();
-    for word in std::env::args_os().skip(1) {
+    let mut typed = std::env::args_os().skip(1);
+    while let Some(word) = typed.next() {
         let Some(word) = word.to_str() else { break };
+        // The store may come first.
+        if word == "--store" {
+            typed.next();
+        }
+        if word.starts_with("--store") {
+            continue;
+        }
         let Some(next) = own.find_subcommand(word).cloned() else { break };
         words = words + " " + word;
         own = next;

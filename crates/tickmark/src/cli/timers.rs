@@ -15,31 +15,33 @@ pub(crate) enum ScenarioOutput {
     Plot,
 }
 
+const SCENARIOS: &str = "Rows of timers";
+
 #[derive(Debug, Args)]
 pub(crate) struct Timers {
     /// Rows of timers instead: the scenarios of the APIC timer module
     #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(names::ROWS), conflicts_with_all = ["methods", "class", "idle", "interval", "late", "cpus", "on_threshold"], groups = ["scenarios", "timed_rows"])]
     pub(crate) rows: Vec<String>,
     /// Rows of your own, from a file: `[[scenario]]` with a name, and `cycles = [...]` or `ns = [...]` from its beginning
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["methods", "class", "idle", "interval", "late", "cpus", "on_threshold", "bound", "cyclictest"], groups = ["scenarios", "timed_rows"])]
+    #[arg(help_heading = SCENARIOS, long, value_name = "FILE", conflicts_with_all = ["methods", "class", "idle", "interval", "late", "cpus", "on_threshold", "bound", "cyclictest"], groups = ["scenarios", "timed_rows"])]
     pub(crate) rows_from: Option<PathBuf>,
     /// How timers of a scenario are waited for
-    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES.iter().chain(&names::IN_KERNEL).copied()), default_values = names::STRATEGIES, hide_default_value = true, requires = "timed_rows")]
+    #[arg(help_heading = SCENARIOS, long, value_name = "STRATEGY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::STRATEGIES.iter().chain(&names::IN_KERNEL).copied()), default_values = names::STRATEGIES, hide_default_value = true, requires = "timed_rows")]
     pub(crate) strategy: Vec<String>,
     /// Beside them the timers of the kernel module tickmark_timer, which is to be loaded: by each of its corrections
-    #[arg(long, requires = "timed_rows")]
+    #[arg(help_heading = SCENARIOS, long, requires = "timed_rows")]
     pub(crate) in_kernel: bool,
     /// What a cycle of a scenario is: this machine's, or as long as on the document's 450 MHz (time)
-    #[arg(long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles", requires = "timed_rows")]
+    #[arg(help_heading = SCENARIOS, long, value_name = "UNIT", value_parser = ["cycles", "time"], default_value = "cycles", requires = "timed_rows")]
     pub(crate) unit: String,
     /// How often a run repeats a scenario at most
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=300), requires = "timed_rows")]
+    #[arg(help_heading = SCENARIOS, long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=300), requires = "timed_rows")]
     pub(crate) repeats: u32,
     /// Of a scenario: a table, columns for gnuplot, or a plot
-    #[arg(long = "output", value_enum, default_value_t = ScenarioOutput::Summary, requires = "scenarios")]
+    #[arg(help_heading = SCENARIOS, long = "output", value_enum, default_value_t = ScenarioOutput::Summary, requires = "scenarios")]
     pub(crate) scenario_output: ScenarioOutput,
     /// Write the plots of scenarios to this folder, as SVG
-    #[arg(long, value_name = "DIR", requires = "scenarios")]
+    #[arg(help_heading = SCENARIOS, long, value_name = "DIR", requires = "scenarios")]
     pub(crate) plots: Option<PathBuf>,
     /// Ways to wait
     #[arg(long, value_name = "WAY", value_delimiter = ',', value_parser = PossibleValuesParser::new(names::WAYS), default_values = names::WAYS, hide_default_value = true)]

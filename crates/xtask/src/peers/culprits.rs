@@ -168,13 +168,12 @@ fn grown(truth: &Value, key: &str, runs: &Value) -> f64 {
         truth[key].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
     };
     let (times, values) = (column("time"), column(key));
-    let at = |time: f64| {
-        let next = times.partition_point(|own| *own < time).clamp(1, times.len().max(2) - 1);
-        let (Some(t), Some(v)) = (times.get(next - 1..=next), values.get(next - 1..=next)) else {
-            return f64::NAN;
-        };
-        v[0] + (v[1] - v[0]) * (time - t[0]) / (t[1] - t[0])
+    // From the first look in a run to the last: what the measuring process does beside it is not counted.
+    let one = |run: &Value| {
+        let [begin, end] = [run[0].as_f64()?, run[1].as_f64()?];
+        let first = times.partition_point(|own| *own < begin);
+        let last = times.partition_point(|own| *own <= end).checked_sub(1)?;
+        Some(values.get(last)? - values.get(first)?)
     };
-    let one = |run: &Value| Some(at(run[1].as_f64()?) - at(run[0].as_f64()?));
     runs.as_array().into_iter().flatten().filter_map(one).sum()
 }

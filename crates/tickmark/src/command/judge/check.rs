@@ -90,7 +90,7 @@ fn judge(store: &Store, options: &Check, gathered: &mut Gathered) -> Result<Code
         StoreError::Empty { .. } | StoreError::Unknown { .. } | StoreError::NoneUsable { .. }
             if options.recording.starts_with("last") =>
         {
-            Error::Unjudged(format!("{error}: nothing to judge; `tickmark run` makes one"))
+            Error::Unjudged(format!("{error}: nothing to judge; `{}` makes one", command("run")))
         }
         error => error.into(),
     })?;

@@ -22,7 +22,8 @@ pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Cod
     if entries.is_empty() {
         let place = store.root().display();
         let none = if options.fact.is_empty() { "no recordings" } else { "no recordings with these facts" };
-        let next = if options.fact.is_empty() { "; tickmark run makes one" } else { "" };
+        let next = format!("; `{}` makes one", crate::suggest::command("run"));
+        let next = if options.fact.is_empty() { &next } else { "" };
         crate::command::print(&format!("{none} in {place}{next}\n"))?;
         return Ok(Code::Done);
     }

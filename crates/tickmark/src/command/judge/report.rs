@@ -136,7 +136,10 @@ impl<'a> OutputFile<'a> {
     pub(in crate::command) fn open(option: &'static str, path: &'a Path) -> Result<Self, Error> {
         let opened = Destination::create(path);
         let opened =
-            opened.map_err(|error| Error::Refused(format!("{option}: {}: {error}", path.display())))?;
+            opened.map_err(|error| {
+                let next = crate::error::elsewhere(&error);
+                Error::Refused(format!("{option}: {}: {error}{next}", path.display()))
+            })?;
         Ok(Self { option, path, opened })
     }
 

@@ -48,10 +48,14 @@ pub(in crate::command) fn run(options: &LiveOptions) -> Result<Code, Error> {
             }
         };
         let is_over = until.is_some_and(|until| Instant::now() >= until);
-        if wish == Wish::End || control.stopped() || is_over {
+        if wish == Wish::End || control.stopped() {
             break;
         }
+        // The second that ends it is shown as well.
         if Instant::now() < next {
+            if is_over {
+                break;
+            }
             continue;
         }
         next += SECOND;
@@ -60,6 +64,9 @@ pub(in crate::command) fn run(options: &LiveOptions) -> Result<Code, Error> {
         match &mut screen {
             Some(screen) => screen.draw(&view.all, view.own.share()).map_err(Error::Output)?,
             None => view.print(options.output.format)?,
+        }
+        if is_over {
+            break;
         }
     }
     drop(screen);

@@ -108,8 +108,9 @@ impl Guest {
         let script =
             format!("cd {} && find . | cpio --quiet -o -H newc > {}", root.display(), archive.display());
         shell::output(Command::new("sh").args(["-c", &script]))?;
+        // A write to clear_refs has the addresses of each huge page forgotten by themselves, and then all of them.
         let line = format!(
-            "console=ttyS0 quiet panic=-1 tickmark.length={length} tickmark.kinds={}",
+            "console=ttyS0 quiet panic=-1 transparent_hugepage=never tickmark.length={length} tickmark.kinds={}",
             kinds.join(",")
         );
         let mut qemu = Command::new("timeout");

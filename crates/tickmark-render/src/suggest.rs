@@ -1,0 +1,38 @@
+//! Commands that are suggested, as they have to be typed.
+
+use tickmark_wire::text::quoted;
+
+/// The command with these words, with the store that the command line named; one of the environment stays there.
+#[must_use]
+pub fn command(words: &str) -> String {
+    format!("tickmark {words}{}", store(std::env::args()))
+}
+
+/// ` --store DIR` where the command line has it.
+fn store(words: impl Iterator<Item = String>) -> String {
+    let mut words = words.take_while(|word| word != "--");
+    while let Some(word) = words.next() {
+        let named =
+            if word == "--store" { words.next() } else { word.strip_prefix("--store=").map(str::to_owned) };
+        if let Some(named) = named {
+            return format!(" --store {}", quoted(&named));
+        }
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> impl Iterator<Item = String> {
+        line.split(' ').map(str::to_owned)
+    }
+
+    #[test]
+    fn the_store_of_the_command_line_goes_along() {
+        assert_eq!(store(words("tickmark --store a show b")), " --store a");
+        assert_eq!(store(words("tickmark show b --store=c")), " --store c");
+        assert_eq!(store(words("tickmark bill -- ./x --store d")), "");
+    }
+}
