@@ -1,8 +1,8 @@
 //! A machine's losses, as text, JSON and OpenMetrics.
 
-use crate::suggest::command;
 use crate::fold::{shortened, wrapped};
 use crate::number::{self, percent, time};
+use crate::suggest::command;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, ObservedValue, Outcome, Promise, Saved};

@@ -1,9 +1,9 @@
 //! Notable findings of a recording, in words that say what to do.
 
-use crate::suggest::command;
 use crate::noise::what;
 use crate::number::{percent, time};
 use crate::reason::{elsewhere, mark};
+use crate::suggest::command;
 use std::collections::BTreeMap;
 use tickmark_analysis::report::{Finding, Mark, RowStatus};
 

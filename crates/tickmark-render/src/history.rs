@@ -1,11 +1,11 @@
 //! Figures over time: as text and as a page.
 
-use crate::suggest::command;
 use crate::comparison::{chance, difference};
 use crate::fold::wrapped;
 use crate::number::{self, count, time, value};
 use crate::page::frame::{self, Section};
 use crate::plot::{Axis, Plot, Series as Points, Shape};
+use crate::suggest::command;
 use maud::{PreEscaped, html as markup};
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -120,7 +120,10 @@ fn answer(all: &[Series]) -> String {
                     command("run")
                 )
             }
-            (_, 0) => format!("too few recordings of one machine to see a change: seven are needed; `{}` each day makes them, --files reads other programs' histories\n", command("run")),
+            (_, 0) => format!(
+                "too few recordings of one machine to see a change: seven are needed; `{}` each day makes them, --files reads other programs' histories\n",
+                command("run")
+            ),
             _ => format!("no change is shown in {}\n", count(enough, "figure")),
         };
     }

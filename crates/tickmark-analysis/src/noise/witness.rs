@@ -33,7 +33,9 @@ pub struct Witness {
     pub steal: Option<f64>,
     /// System management interrupts that the processor counted, where that may be asked.
     pub management: Option<u64>,
-    /// When each run was, in ns of the clock that stamped its events: its beginning and its end.
+    /// The clock that stamped the events, by its name in clock_gettime(2).
+    pub clock: String,
+    /// When each run was, in ns of that clock: its beginning and its end.
     pub runs: Vec<[f64; 2]>,
     /// Every cause, the one that took most first; their times are the time in gaps.
     pub takers: Vec<Taker>,
@@ -255,7 +257,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         RecordingCost::new(&runs.iter().filter_map(|run| run.events.cost.as_ref()).collect::<Vec<_>>());
     let (mut span, mut gaps, mut occurrences) = (0.0, Vec::new(), Vec::new());
     let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0u64, Vec::new());
-    let mut foreign = false;
+    let (mut foreign, mut clock) = (false, String::new());
     let (mut steal, mut management, mut outside_gaps, mut times) = (Some(0.0), Some(0), 0, Vec::new());
     for run in runs {
         for (parts, (start, length)) in run.slices.gaps.iter().zip(run.start.iter().zip(&run.length)) {
@@ -275,7 +277,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         times.push([origin, origin + run.span]);
         kept += run.events.time.len();
         dropped = dropped.saturating_add(run.events.dropped);
-        refused = run.events.refused;
+        (refused, clock) = (run.events.refused, run.events.clock);
         foreign |= run.events.foreign;
         management = management.zip(run.events.management).map(|(all, own)| all + own);
         steal = steal.zip(run.steal).map(|(all, own)| all + own);
@@ -299,6 +301,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         trains,
         steal: steal.map(|steal: f64| steal / span),
         management,
+        clock,
         runs: times,
         cgroups: cgroups(&takers, cost),
         takers,

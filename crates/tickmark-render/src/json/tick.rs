@@ -78,7 +78,9 @@ json_object! {
         steal: Option<f64> = of.steal,
         /// System management interrupts by the processor's count.
         management_interrupts: Option<u64> = of.management,
-        /// When each run was, on the clock that stamped its events.
+        /// The clock that stamped the events, by its name in clock_gettime(2).
+        clock: String = of.clock.clone(),
+        /// When each run was, on that clock.
         runs: Vec<[f64; 2]> = of.runs.clone(),
         takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of.span, of.event_cost)).collect(),
         /// Time of each cgroup's tasks.

@@ -68,12 +68,10 @@ pub(super) fn drawings(model: &Model) -> Vec<Drawing> {
                 stands_out: line.changed(),
             })
         };
-        let lines = kinds::by_kind(against)
-            .into_iter()
-            .flat_map(|(kind, mut lines)| {
-                kinds::by_size(&mut lines);
-                lines.into_iter().map(move |line| (kind, line))
-            });
+        let lines = kinds::by_kind(against).into_iter().flat_map(|(kind, mut lines)| {
+            kinds::by_size(&mut lines);
+            lines.into_iter().map(move |line| (kind, line))
+        });
         Drawing::Forest(Forest {
             title: format!("{} against {}", words::label(&against.party), words::label(&model.base)),
             axis: Axis::linear("change", percent),

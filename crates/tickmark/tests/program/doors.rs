@@ -246,6 +246,10 @@ fn what_needs_root_says_so() {
         let said = words(&(out(&done) + &err(&done)));
         assert!(said.contains("as root"), "{arguments:?}: {said}");
     }
+    let made = bench.without_rights(&["run", "syscall.null", "--once"]);
+    assert!(made.status.success(), "{}", err(&made));
+    let page = bench.without_rights(&["report", "last", "-o", "/proc/1/oom_adj"]);
+    refused(&page, 1, &["/proc/1/oom_adj: ", "run as root, or name a place where this user may write"]);
 }
 
 #[test]
@@ -269,6 +273,11 @@ fn errors_fit_a_narrow_terminal_and_name_what_was_meant() {
     for (arguments, meant) in wrong {
         let whole = said(arguments, "300");
         assert!(whole.contains(meant), "{arguments:?}: {whole}");
+        if arguments[0] == "run" {
+            assert!(
+                said(&[&["--store", "x"], arguments].concat(), "300").contains("see tickmark run --help")
+            );
+        }
         let narrow = said(arguments, "60");
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
         assert_eq!(words(&narrow), words(&whole), "folded between words");

@@ -78,6 +78,9 @@ fn who_has_a_cpu_is_named() {
 fn without_a_terminal_each_cpu_is_a_line_and_the_end_says_the_cost() {
     let _machine = crate::bench::machine();
     let bench = Bench::new();
+    // The second that ends it is shown.
+    let short = out(&bench.run(&["live", "--duration", "1s"]));
+    assert!(short.lines().any(|line| line.contains("wake max ")), "{short}");
     let done = bench.run(&["live", "--duration", "3500ms"]);
     let (text, cpus) = (out(&done), crate::bench::cpus());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));

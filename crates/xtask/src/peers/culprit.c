@@ -1,5 +1,5 @@
 /* Takes time of a CPU in one way that is known, until SIGTERM, and prints how much by when, as JSON: columns of CLOCK_MONOTONIC_RAW, of its CPU
- * time (both in ns) and of its count. A culprit that an instrument has to find.
+ * time, of CLOCK_MONOTONIC (all in ns) and of its count. A culprit that an instrument has to find.
  *
  * usage: culprit KIND CPU OTHER-CPU
  */
@@ -62,7 +62,7 @@ static void burn(long ns)
 
 /* What it has done, each 10 ms. */
 #define LOOKS 8192
-static long looks[LOOKS][3];
+static long looks[LOOKS][4];
 static int looked;
 
 static void look(long count)
@@ -71,7 +71,8 @@ static void look(long count)
 	if (looked < LOOKS && (!looked || time - looks[looked - 1][0] > 10000000)) {
 		looks[looked][0] = time;
 		looks[looked][1] = now(CLOCK_THREAD_CPUTIME_ID);
-		looks[looked++][2] = count;
+		looks[looked][2] = now(CLOCK_MONOTONIC);
+		looks[looked++][3] = count;
 	}
 }
 
@@ -245,7 +246,9 @@ int main(int argc, char **argv)
 	printf(", ");
 	print("cpu", 1);
 	printf(", ");
-	print("count", 2);
+	print("monotonic", 2);
+	printf(", ");
+	print("count", 3);
 	printf("}\n");
 	return 0;
 }

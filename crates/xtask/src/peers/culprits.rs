@@ -133,7 +133,7 @@ fn judge(
     page: &Value,
 ) -> bool {
     let truth: Value = serde_json::from_slice(said).unwrap_or_default();
-    let own = |key: &str| grown(&truth, key, &page["witness"]["runs"]);
+    let own = |key: &str| grown(&truth, key, page);
     let takers = page["witness"]["takers"].as_array().into_iter().flatten();
     let is_named = |taker: &&Value| {
         let name = taker["name"].as_str().unwrap_or_default();
@@ -163,11 +163,12 @@ fn judge(
 }
 
 /// By how much a column of a culprit's grew while events were recorded.
-fn grown(truth: &Value, key: &str, runs: &Value) -> f64 {
+fn grown(truth: &Value, key: &str, page: &Value) -> f64 {
     let column = |key: &str| -> Vec<f64> {
         truth[key].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
     };
-    let (times, values) = (column("time"), column(key));
+    let is_raw = page["witness"]["clock"] == "CLOCK_MONOTONIC_RAW";
+    let (times, values) = (column(if is_raw { "time" } else { "monotonic" }), column(key));
     // From the first look in a run to the last: what the measuring process does beside it is not counted.
     let one = |run: &Value| {
         let [begin, end] = [run[0].as_f64()?, run[1].as_f64()?];
@@ -175,5 +176,5 @@ fn grown(truth: &Value, key: &str, runs: &Value) -> f64 {
         let last = times.partition_point(|own| *own <= end).checked_sub(1)?;
         Some(values.get(last)? - values.get(first)?)
     };
-    runs.as_array().into_iter().flatten().filter_map(one).sum()
+    page["witness"]["runs"].as_array().into_iter().flatten().filter_map(one).sum()
 }

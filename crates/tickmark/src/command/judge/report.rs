@@ -135,11 +135,10 @@ pub(in crate::command) struct OutputFile<'a> {
 impl<'a> OutputFile<'a> {
     pub(in crate::command) fn open(option: &'static str, path: &'a Path) -> Result<Self, Error> {
         let opened = Destination::create(path);
-        let opened =
-            opened.map_err(|error| {
-                let next = crate::error::elsewhere(&error);
-                Error::Refused(format!("{option}: {}: {error}{next}", path.display()))
-            })?;
+        let opened = opened.map_err(|error| {
+            let next = crate::error::elsewhere(&error);
+            Error::Refused(format!("{option}: {}: {error}{next}", path.display()))
+        })?;
         Ok(Self { option, path, opened })
     }
 
