@@ -90,7 +90,9 @@ fn answer(bill: &Bill) -> String {
         let left = value(BillItem::Unattributed);
         let left =
             if left == 0.0 { String::new() } else { format!(" ({} unattributed)", signed(left, time)) };
-        return format!("{billed}; the accounts of all that ran do not add up{left}");
+        return format!(
+            "{billed}; the accounts of all that ran do not add up{left}: the command is too short, or other tasks ran; more runs (--runs) or a longer command tell more"
+        );
     }
     let rest = bill.parts.iter().filter(|(what, ..)| *what != BillItem::Billed);
     let most = rest.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, value, _)| *value > 0.0);

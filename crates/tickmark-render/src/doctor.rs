@@ -69,7 +69,7 @@ pub(crate) fn words(name: &str) -> Words {
         ),
         "noisy-neighbour" => (
             "CPU time in which nothing of this kernel ran",
-            "on a guest the host and its other guests (their ticks, their interrupts); on bare metal firmware (SMI): ask the host, or look for another one",
+            "on a guest ask who runs the host: its ticks, interrupts and other guests take this; on bare metal look at the firmware's settings (SMI)",
         ),
         "interrupts-here" => (
             "device interrupts on this CPU",
@@ -251,7 +251,7 @@ fn before(evidence: &Evidence) -> String {
 
 fn value(observed: &ObservedValue) -> String {
     match observed {
-        ObservedValue::Text(text) => text.clone(),
+        ObservedValue::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
         ObservedValue::Time(nanos) => time(*nanos),
         ObservedValue::Share(share) => percent(*share),
         ObservedValue::Rate(rate) => format!("{rate:.1} a second"),

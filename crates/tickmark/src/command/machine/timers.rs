@@ -168,7 +168,12 @@ fn show(recordings: &[Recording], options: &Timers) -> Result<bool, Error> {
         wakes::TailRequest { lengths: &lengths, confidence: options.confidence, bound: options.bound };
     let of = |recording: &Recording| {
         let id = &recording.meta.id;
-        let none = || Error::Usage(format!("recording {id} has no wake-ups of `tickmark timers`"));
+        let none = || {
+            Error::Usage(format!(
+                "recording {id} has no wake-ups; `{}` measures them",
+                crate::suggest::command("timers")
+            ))
+        };
         let cpu = recording.sessions.first().map(|session| session.settled.cpu);
         Ok((cpu, wakes::summarize_wake_ups(recording, &tails).ok_or_else(none)?))
     };
