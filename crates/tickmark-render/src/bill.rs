@@ -91,7 +91,7 @@ fn answer(bill: &Bill) -> String {
         let left =
             if left == 0.0 { String::new() } else { format!(" ({} unattributed)", signed(left, time)) };
         return format!(
-            "{billed}; the accounts of all that ran do not add up{left}: the command is too short, or other tasks ran; more runs (--runs) or a longer command tell more"
+            "{billed}; the accounts of all that ran do not add up{left}: perhaps the command is too short, or other tasks ran; more runs (--runs) or a longer command tell more"
         );
     }
     let rest = bill.parts.iter().filter(|(what, ..)| *what != BillItem::Billed);

@@ -153,8 +153,9 @@ pub fn text(all: &[Diagnosis]) -> String {
         let check = format!("check: {}{}", command(&format!("doctor --only {}", one.name)), proof(one));
         let _ = writeln!(out, "{}", wrapped(&check, 3).join("\n"));
         if ["slow-clock", "clock-through-kernel"].contains(&one.name) {
-            let _ = writeln!(out, "   what it costs your service: tickmark dose --url URL -- SERVER");
-            let _ = writeln!(out, "   or: tickmark experiment clocksource=available --command ./bench.sh");
+            let _ = writeln!(out, "   what it costs your service: {}", command("dose --url URL -- SERVER"));
+            let _ =
+                writeln!(out, "   or: {}", command("experiment clocksource=available --command ./bench.sh"));
         }
     }
     section(&mut out, all, "Not visible here (this is not the same as fine)", |one| match &one.outcome {

@@ -8,6 +8,7 @@ use crate::comparison::difference;
 use crate::fold::wrapped;
 use crate::grid::table;
 use crate::number::{self, change, count, value};
+use crate::suggest::command;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 use tickmark_analysis::gate::{Checked, FEWEST, Lack, Line, Name};
@@ -93,7 +94,9 @@ impl Page<'_> {
         let undirected = first(&|line| line.changed() && !line.has_direction());
         match () {
             () if checked.counts[0] < FEWEST => {
-                format!("{FEWEST} earlier recordings are needed for a claim at 5 %; until then --max and --min judge by limits")
+                format!(
+                    "{FEWEST} earlier recordings are needed for a claim at 5 %; until then --max and --min judge by limits"
+                )
             }
             () if checked.lines.is_empty() => "no figure that all of them have".to_owned(),
             () if !checked.without.is_empty() => self.lacks(),
@@ -101,9 +104,18 @@ impl Page<'_> {
                 (Some(name), ..) => format!("{name} changed while other tasks had the CPU: measure again"),
                 (_, Some(name), ..) => format!("runs of {name} gave nothing"),
                 (_, _, Some(name), _) => format!("{name} changed, and neither direction of it is worse"),
-                (.., None) if !checked.by_labels() => "no change is seen, by so few earlier recordings that no calibration holds (tickmark check --calibrate makes more)".to_owned(),
-                (.., None) => "no change is seen, and how well this gate sees was not measured (tickmark check --calibrate)".to_owned(),
-                (.., Some(of)) => format!("no change is seen, by a gate that is not armed{}", of.unarmed_reason().map_or_else(String::new, |why| format!(": {why}"))),
+                (.., None) if !checked.by_labels() => format!(
+                    "no change is seen, by so few earlier recordings that no calibration holds ({} makes more)",
+                    command("check --calibrate")
+                ),
+                (.., None) => format!(
+                    "no change is seen, and how well this gate sees was not measured ({})",
+                    command("check --calibrate")
+                ),
+                (.., Some(of)) => format!(
+                    "no change is seen, by a gate that is not armed{}",
+                    of.unarmed_reason().map_or_else(String::new, |why| format!(": {why}"))
+                ),
             },
         }
     }
@@ -129,8 +141,9 @@ impl Page<'_> {
     fn older(&self) -> Option<String> {
         let (count, (metric, figure)) = self.older.as_ref()?;
         Some(format!(
-            "Left out, as {metric} {figure} had another level then: {} before (tickmark history {metric}).",
-            number::count(*count as u32, "earlier recording")
+            "Left out, as {metric} {figure} had another level then: {} before ({}).",
+            number::count(*count as u32, "earlier recording"),
+            command(&format!("history {metric}"))
         ))
     }
 

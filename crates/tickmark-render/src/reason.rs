@@ -155,8 +155,10 @@ impl UsualCaveats {
     pub(crate) fn of(rows: &[&Row], is_many: bool) -> Self {
         let count = |is: fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
         let is_usual = |count: usize| count > 1 && count * 4 >= rows.len();
+        let preempted = count(|row| row.apart.slices > 0);
         Self {
-            preempted: is_usual(count(|row| row.apart.slices > 0)),
+            // Which has no sign.
+            preempted: is_usual(preempted) && preempted * 2 >= rows.len(),
             contended: is_many && is_usual(count(is_contended)),
             median: is_many && is_usual(count(is_median)),
         }

@@ -5,7 +5,15 @@ use tickmark_wire::text::quoted;
 /// The command with these words, with the store that the command line named; one of the environment stays there.
 #[must_use]
 pub fn command(words: &str) -> String {
-    format!("tickmark {words}{}", store(std::env::args()))
+    with_store(words, &store(std::env::args_os().map(|word| word.to_string_lossy().into_owned())))
+}
+
+/// What follows `--` is another program's.
+fn with_store(words: &str, store: &str) -> String {
+    match words.split_once(" -- ") {
+        Some((own, program)) => format!("tickmark {own}{store} -- {program}"),
+        None => format!("tickmark {words}{store}"),
+    }
 }
 
 /// ` --store DIR` where the command line has it.
@@ -34,5 +42,7 @@ mod tests {
         assert_eq!(store(words("tickmark --store a show b")), " --store a");
         assert_eq!(store(words("tickmark show b --store=c")), " --store c");
         assert_eq!(store(words("tickmark bill -- ./x --store d")), "");
+        assert_eq!(with_store("hz -- COMMAND", " --store a"), "tickmark hz --store a -- COMMAND");
+        assert_eq!(with_store("show b", " --store a"), "tickmark show b --store a");
     }
 }

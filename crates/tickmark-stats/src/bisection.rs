@@ -5,6 +5,8 @@ use crate::two::Difference;
 
 /// Values of either end before they are compared, and how often as many again are measured before nothing is said to have changed.
 const FIRST: usize = 5;
+/// So many measurements it takes at least: of both ends.
+pub const LEAST: usize = 2 * FIRST;
 const LOOKS: usize = 4;
 /// More measurements tell no more.
 const MOST: usize = 400;

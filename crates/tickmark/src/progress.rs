@@ -212,10 +212,8 @@ impl Progress {
         match event {
             Event::Started(started) => {
                 if self.bar.is_hidden() && self.done.is_zero() && self.total >= LONG && !self.announced {
-                    crate::notice!(
-                        "this takes about {:.0} s, longer beside other tasks",
-                        self.total.as_secs_f64()
-                    );
+                    let time = tickmark_render::rough_time(self.total.as_secs_f64());
+                    crate::notice!("this takes about {time}, longer beside other tasks");
                     self.announced = true;
                 }
                 let share = self.done.as_secs_f64() / self.total.as_secs_f64().max(1e-9);

@@ -88,10 +88,11 @@ pub(crate) fn next(against: &Against) -> Option<String> {
         (None, Basis::Few { imported: true, .. }) if is_open => {
             Some("to decide: three or more files a side".to_owned())
         }
-        (None, Basis::Few { .. }) if is_open => Some(
-            "to decide: three or more recordings a side, made alternately (`tickmark run PROBE --once --name before`, then with the change `--name after`, and again); then `tickmark compare 'before*' 'after*'`"
-                .to_owned(),
-        ),
+        (None, Basis::Few { .. }) if is_open => Some(format!(
+            "to decide: three or more recordings a side, made alternately (`{}`, then with the change `--name after`, and again); then `{}`",
+            crate::command("run PROBE --once --name before"),
+            crate::command("compare 'before*' 'after*'")
+        )),
         _ => None,
     }
 }

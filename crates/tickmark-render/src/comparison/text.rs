@@ -63,7 +63,7 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     let medians = usual_medians(against);
     if let Some(count) = medians {
         let line = format!(
-            "~ a median instead of the floor, as batches are too few: {count} of {} figures (--format json has whose)",
+            "~ a median instead of the floor on both sides, as batches are too few: {count} of {} figures",
             against.lines.len()
         );
         let _ = writeln!(out, "{}", hanging(&line));
@@ -76,7 +76,7 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
             let mut line = (*line).clone();
             line.marks.retain(|one| !matches!(one.mark, Mark::Contended { .. }) || !is_said(one));
             if medians.is_some() && is_median(&line) {
-                line.marks.retain(|one| !matches!(one.mark, Mark::Median));
+                line.marks.retain(|one| !is_median_of_both(one));
                 line.figure = "~floor";
             }
             line
@@ -94,17 +94,22 @@ fn write_comparison(out: &mut String, model: &Model, against: &Against) {
     }
 }
 
+/// True if a median stands in the place of the floor on both sides; of one side alone it is said in words.
 fn is_median(line: &Line) -> bool {
-    line.marks.iter().any(|one| matches!(one.mark, Mark::Median))
+    line.marks.iter().any(is_median_of_both)
 }
 
-/// How many figures are medians in the place of floors, where a quarter are.
+fn is_median_of_both(one: &Marked) -> bool {
+    matches!(one.mark, Mark::Median) && one.sides == [true, true]
+}
+
+/// How many figures are medians in the place of floors on both sides, where a quarter are.
 fn usual_medians(against: &Against) -> Option<usize> {
     let count = against.lines.iter().filter(|line| is_median(line)).count();
     Some(count).filter(|count| *count > 1 && count * 4 >= against.lines.len())
 }
 
-/// What other tasks had of the CPU, of each side of which a quarter of the figures were measured beside them.
+/// What other tasks had of the CPU, of each side of which more than half of the figures were measured beside them.
 fn usual_contention(against: &Against) -> [Option<String>; 2] {
     let all = against.lines.len();
     [(0, "baseline"), (1, "candidate")].map(|(side, name)| {
@@ -115,7 +120,7 @@ fn usual_contention(against: &Against) -> [Option<String>; 2] {
         let most = |line: &Line| line.marks.iter().filter_map(share).reduce(f64::max);
         let shares: Vec<f64> = against.lines.iter().filter_map(most).collect();
         let count = shares.len();
-        let most = shares.into_iter().reduce(f64::max).filter(|_| count > 1 && count * 4 >= all)?;
+        let most = shares.into_iter().reduce(f64::max).filter(|_| count > 1 && count * 2 > all)?;
         Some(format!("{} in {count} of {all} figures of the {name}", percent(most)))
     })
 }

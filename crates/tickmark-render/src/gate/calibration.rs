@@ -1,6 +1,7 @@
 //! How well a gate sees, in words and as JSON.
 
 use crate::number::{count, percent};
+use crate::suggest::command;
 use tickmark_analysis::gate::{CONFIDENCE, Calibrated, DetectionCounts, Name, PLANTED};
 use tickmark_stats::Interval;
 
@@ -48,8 +49,9 @@ impl Calibration {
         let (slowdown, often) = self.detect;
         if !self.calibrated.is_quiet(self.false_alarm) {
             return Some(format!(
-                "false alarms may be more often than {}; more trials tell (tickmark check --calibrate)",
-                percent(self.false_alarm)
+                "false alarms may be more often than {}; more trials tell ({})",
+                percent(self.false_alarm),
+                command("check --calibrate")
             ));
         }
         let blind = self.blind();

@@ -97,7 +97,10 @@ fn line(row: &Row, offers: &[Offer], usual: reason::UsualCaveats) -> Markup {
     };
     let mean = row.mean.map_or_else(String::new, |mean| number::value(mean, row.mean_deviation, row.unit));
     let marked = row.contended.is_some() || row.status != RowStatus::Ok;
-    let notes = reason::all(row, usual);
+    let mut notes = reason::all(row, usual);
+    if let Some(share) = row.contended.filter(|_| usual.contended) {
+        notes.insert(0, format!("contended {}", percent(share)));
+    }
     let sorts = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     html! {
         "\n"

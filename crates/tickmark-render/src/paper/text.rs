@@ -5,6 +5,7 @@ use super::{Form, FormPlace, PaperReport};
 use crate::fold::wrapped;
 use crate::grid::{definitions, wrapped_table};
 use crate::number::rough_time;
+use crate::suggest::command;
 use anstyle::Style;
 use std::fmt::Write;
 use tickmark_analysis::paper::{Agreement, AnsweredClaim};
@@ -75,7 +76,8 @@ pub fn text(report: &PaperReport<'_>) -> String {
     let name = report.name;
     let _ = writeln!(
         out,
-        "\nThe page, with all figures and plots:\n  tickmark experiments {name} -o {name}.html"
+        "\nThe page, with all figures and plots:\n  {}",
+        command(&format!("experiments {name} -o {name}.html"))
     );
     out
 }
@@ -104,7 +106,7 @@ pub fn list(reports: &[PaperReport<'_>]) -> String {
         if is_measured {
             lines.extend(answer_lines(report).split_off(2));
         } else {
-            lines.push(("next", format!("tickmark experiment {name} --quick")));
+            lines.push(("next", command(&format!("experiment {name} --quick"))));
         }
         definitions(&mut out, lines, INDENT);
         out.push('\n');

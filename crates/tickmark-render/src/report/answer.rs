@@ -40,15 +40,13 @@ pub(crate) fn is_given(model: &Model) -> bool {
 /// A line for each thing that was measured: clocks, system calls, wake-ups, switches, memory, lost time; and how far to trust it.
 pub(crate) fn lines(model: &Model) -> Vec<(&'static str, String)> {
     let row = |metric: &str| rows(model).find(|row| row.metric == metric);
-    // What half of the figures are is said once, and others have a mark, with how far to trust them.
-    let usual = rows(model).filter(|row| row.contended.is_some()).count() * 2 > rows(model).count();
     let value = |metric: &str| {
         let row = row(metric)?;
         let mut shown = number::value(row.value.as_ref()?.point, row.deviation, row.unit);
         if row.runs < row.made {
             shown += &format!(" in {} of {} runs", row.runs, row.made);
         }
-        Some(if row.contended.is_some() && !usual { format!("{shown}*") } else { shown })
+        Some(shown + sign(row))
     };
     let lines = [
         ("clocks", clocks(&model.header, row("clock.monotonic.read"), value("clock.monotonic.read"))),
@@ -123,8 +121,13 @@ fn wake_ups(row: Option<&Row>, middle: Option<String>) -> Option<String> {
     Some(format!("{} late in the median{}", middle?, tail.unwrap_or_default()))
 }
 
+/// Behind a contended figure, as the line of trust says.
+fn sign(row: &Row) -> &'static str {
+    if row.contended.is_some() { "*" } else { "" }
+}
+
 fn lost(row: Option<&Row>, value: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let share = number::percent(row?.value.as_ref()?.point);
+    let share = number::percent(row?.value.as_ref()?.point) + row.map_or("", sign);
     let tick = value("tick.share")
         .zip(value("tick.cost"))
         .map(|(share, cost)| format!(", {share} by the tick ({cost} each)"));

@@ -244,8 +244,9 @@ fn rows(out: &mut String, model: &Model, is_many: bool) {
         let widths = all_cells.iter().chain([&heads]).map(|cells| cells[column].chars().count());
         widths.max().unwrap_or(0)
     };
+    let sign = if usual.contended { 4 } else { 2 };
     let room =
-        grid::width().saturating_sub((1..=4).map(|column| 2 + width(column)).sum::<usize>() + 2).max(16);
+        grid::width().saturating_sub((1..=4).map(|column| 2 + width(column)).sum::<usize>() + sign).max(16);
     let room = room.min(TITLE);
     // Titles that leave no room for figures stand in a line of their own.
     let is_long = |row: &Row| row.title.trim().chars().count() > room;

@@ -248,8 +248,8 @@ fn what_needs_root_says_so() {
     }
     let made = bench.without_rights(&["run", "syscall.null", "--once"]);
     assert!(made.status.success(), "{}", err(&made));
-    let page = bench.without_rights(&["report", "last", "-o", "/proc/1/oom_adj"]);
-    refused(&page, 1, &["/proc/1/oom_adj: ", "run as root, or name a place where this user may write"]);
+    let page = bench.without_rights(&["report", "last", "-o", "/root/page.html"]);
+    refused(&page, 1, &["/root/page.html: ", "run as root, or name a place where this user may write"]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn newest_range(all: &[Series]) -> Option<String> {
 
 /// The recordings of a store. Experiments turn a knob and are no history.
 fn of_store(store: &Store, options: &History, steps: &mut Steps) -> Result<Vec<Measurement>, Error> {
-    let mut entries = super::with_facts(store, store.list()?, &options.fact)?;
+    let mut entries = super::with_facts(store, &options.fact)?;
     entries.retain(|entry: &Entry| entry.is_history() && entry.complete);
     let mut all = Vec::new();
     for (at, entry) in entries.iter().enumerate() {

@@ -14,7 +14,7 @@ pub(in crate::command) fn run(store: &Store, options: &Recordings) -> Result<Cod
     if let Some(change) = &options.change {
         return self::change(store, change);
     }
-    let entries = super::with_facts(store, store.list()?, &options.fact)?;
+    let entries = super::with_facts(store, &options.fact)?;
     if options.output.format == Format::Json {
         crate::command::print_page(&RecordingsPage::new(entries))?;
         return Ok(Code::Done);

@@ -160,7 +160,10 @@ fn next_commands(recording: &Recording, noise: &Noise, options: &Tick) -> Result
     }
     let id = &recording.meta.id;
     let rates = crate::suggest::command(&format!("tick --of {id} --hz-what-if 100,1000"));
-    crate::command::print(&format!("\nother rates: {rates}\na program: tickmark hz -- COMMAND\n"))
+    crate::command::print(&format!(
+        "\nother rates: {rates}\na program: {}\n",
+        crate::suggest::command("hz -- COMMAND")
+    ))
 }
 
 fn show(recording: &Recording, noise: &Noise, options: &Tick) -> Result<(), Error> {

@@ -86,7 +86,11 @@ pub(in crate::command) fn carry_out(
             machine.speeds.len() * boots(machine, machine.blocks.unwrap_or(from.blocks), from.settings.len())
         });
         let all = tickmark_render::count(each.sum::<usize>() as u32, "boot");
-        crate::notice!("this takes {all}; how long that is will be known after the first block");
+        let explains = from.machines.iter().any(|machine| !machine.explain.is_empty());
+        let more = if explains { ", and those that explain operations" } else { "" };
+        let is_long = from.machines.iter().any(|machine| machine.blocks.unwrap_or(from.blocks) > 1);
+        let then = if is_long { "; how long that is will be known after the first block" } else { "" };
+        crate::notice!("this takes {all}{more}{then}");
     }
     let (mut code, mut made_boots, mut all) = (Code::Done, 0, Vec::new());
     let measuring = Instant::now();

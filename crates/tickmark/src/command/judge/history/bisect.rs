@@ -56,10 +56,9 @@ pub(super) fn run(
         ));
     }
     earlier.iter().for_each(|kept| take(kept, &mut bisection));
-    // Both ends, and as often as the range can be halved.
-    let least = commits.len().ilog2() as usize + 2;
     crate::notice!(
-        "this takes at least {least} measurements of {} commits, several times as many where they spread",
+        "this takes at least {} measurements of {} commits, several times as many where they spread",
+        tickmark_stats::bisection::LEAST.saturating_sub(bisection.measured()).max(1),
         commits.len()
     );
     let control = control();

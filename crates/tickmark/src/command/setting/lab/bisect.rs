@@ -116,14 +116,15 @@ impl Work<'_> {
             commits.iter().map(|commit| Exact::earlier(&journal, &commit.id)).collect();
         let known = all.iter().filter(|one| **one != Measured::Open).count();
         Exact::taken_up(&journal, known, &mut steps);
-        // Both ends, and as often as the range can be halved.
-        let most = commits.len().ilog2() as usize + 3;
-        let builds = most.saturating_sub(known).max(1);
-        crate::notice!(
-            "this takes about {} of {} commits, some 2 to 5 minutes each on two CPUs",
-            tickmark_render::count(builds as u32, "build"),
-            commits.len()
-        );
+        // Both ends, and as often as what is between them can be halved.
+        let most = 2 + (commits.len() - 1).next_power_of_two().ilog2() as usize;
+        if let (Next::Measure(_), builds @ 1..) = (next_step(&all, margin), most.saturating_sub(known)) {
+            crate::notice!(
+                "this takes about {} of {} commits, some 2 to 5 minutes each on two CPUs",
+                tickmark_render::count(builds as u32, "build"),
+                commits.len()
+            );
+        }
         while let Next::Measure(at) = next_step(&all, margin) {
             let commit = &commits[at];
             let done = all.iter().filter(|one| **one != Measured::Open).count();
