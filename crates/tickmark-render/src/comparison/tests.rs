@@ -84,3 +84,26 @@ fn contention_is_said_once_of_the_side_where_it_is_usual() {
         "{text}"
     );
 }
+
+/// A median in the place of the floor on both sides is a sign; on one side it stands in words, as the sides are not alike.
+#[test]
+fn medians_of_both_sides_are_a_sign() {
+    let mut model = model();
+    let median = |sides| Marked { sides, mark: Mark::Median };
+    let mut other = model.against[0].lines.iter().find(|line| line.figure == "floor").unwrap().clone();
+    other.metric = "syscall.read".to_owned();
+    model.against[0].lines.push(other);
+    for line in model.against[0].lines.iter_mut().filter(|line| line.figure == "floor") {
+        line.marks.push(median([true, true]));
+    }
+    let floors = model.against[0].lines.iter().filter(|line| line.figure == "floor").count();
+    let text = super::text(&model);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(text.matches(" ~floor ").count(), floors, "{text}");
+    assert!(words(&text).contains(&format!("batches are too few: {floors} of ")), "{text}");
+    let first = model.against[0].lines.iter_mut().find(|line| line.figure == "floor").unwrap();
+    first.marks = vec![median([true, false])];
+    let text = super::text(&model);
+    assert_eq!(text.matches(" ~floor ").count(), 0, "one is not usual: {text}");
+    assert!(words(&text).contains("baseline: median instead of the floor"), "{text}");
+}

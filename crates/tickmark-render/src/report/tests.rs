@@ -4,7 +4,7 @@ use super::{ShownRows, text};
 use crate::json::{Report, value as json};
 use std::fs;
 use std::path::Path;
-use tickmark_analysis::report;
+use tickmark_analysis::report::{self, Mark};
 use tickmark_store::{Recording, Run, Status};
 
 fn fixture() -> Recording {
@@ -264,4 +264,26 @@ fn a_reason_that_several_rows_share_stands_once() {
     let (_, table) = shown.split_once("disturbed").unwrap();
     assert_eq!(table.matches("no such thing here").count(), 1, "{table}");
     assert!(table.contains("and 2 more figures for the same reason"), "{table}");
+}
+
+/// What a quarter of the rows have is a sign in each, which is explained below them.
+#[test]
+fn usual_caveats_are_signs() {
+    let mut model = report::build(&of_format("1.1"), &|_| true, false);
+    let contended = Mark::Contended { share: 0.5, runs: 2, of: 3 };
+    let mut signed = Vec::new();
+    for row in model.groups.iter_mut().flat_map(|(_, rows)| rows).filter(|row| row.value.is_some()) {
+        row.contended = Some(0.5);
+        row.marks = vec![contended.clone(), Mark::Median];
+        signed.push(row.title.trim().to_owned());
+    }
+    let page = text(&model, ShownRows::Rows);
+    let page = anstream::adapter::strip_str(&page).to_string();
+    let lines = || page.lines().filter(|line| line.starts_with("  "));
+    let count = lines().filter(|line| line.contains(" ~")).count();
+    assert_eq!(count, signed.len(), "{page}");
+    assert_eq!(lines().filter(|line| line.contains(" *")).count(), signed.len(), "{page}");
+    assert!(page.lines().all(|line| line.trim() != "*" && line.chars().count() <= 80), "{page}");
+    assert!(page.contains("\n* contended (") && page.contains("\n~ median ("), "{page}");
+    assert!(!page.contains("contended: other"), "{page}");
 }
