@@ -57,7 +57,7 @@ pub(crate) enum Error {
         #[from]
         source: Store,
     },
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {source}{}", path.display(), elsewhere(source))]
     File { path: PathBuf, source: std::io::Error },
     #[error("cannot {what} {}: {source}{}", path.display(), hint_of(path, what, source))]
     Path { what: &'static str, path: PathBuf, source: std::io::Error },
@@ -159,8 +159,14 @@ pub(crate) fn elsewhere(error: &std::io::Error) -> &'static str {
 fn near_file(path: &std::path::Path) -> String {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return String::new() };
     let beside = std::fs::read_dir(folder).into_iter().flatten().flatten().take(BESIDE);
-    let names: Vec<String> = beside.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    tickmark_store::did_you_mean(&name.to_string_lossy(), names.iter().map(String::as_str))
+    // As sysctl(8) names them.
+    let place = folder.strip_prefix("/proc/sys").map_or_else(
+        |_| String::new(),
+        |place| place.iter().map(|part| format!("{}.", part.to_string_lossy())).collect(),
+    );
+    let whole = |name: &std::ffi::OsStr| format!("{place}{}", name.to_string_lossy());
+    let names: Vec<String> = beside.map(|entry| whole(&entry.file_name())).collect();
+    tickmark_store::did_you_mean(&whole(name), names.iter().map(String::as_str))
 }
 
 /// Names that are looked at.

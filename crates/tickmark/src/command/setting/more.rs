@@ -118,9 +118,6 @@ pub(in crate::command) fn needed(model: &Model) -> Option<String> {
     Some(format!(
         "next: `--more {least}` would decide {} of {undecided} undecided figures{all}, each in 4 of 5 cases{rest}\nnext: {}",
         count(*least),
-        crate::suggest::with_more(
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()),
-            *least
-        )
+        crate::suggest::with_more(crate::suggest::own_words(), *least)
     ))
 }

@@ -17,7 +17,7 @@ use rand::rngs::StdRng;
 use revisions::{Revisions, build_command};
 use std::time::{Duration, Instant};
 use subjects::{Subject as Asking, letter, primary, subjects};
-use tickmark_analysis::comparison::{CompareOptions, RowSelection, Side};
+use tickmark_analysis::comparison::{CompareOptions, NoClaimReason, RowSelection, Side};
 use tickmark_analysis::versus::{Subject, Versus};
 use tickmark_drive::experiment::{Guard, Halt, Program, Trial, not_restored, run_command};
 use tickmark_drive::knob::{self, Commands, Turned};
@@ -333,6 +333,17 @@ fn versus(
     Ok(Versus { subjects, comparison, primary: primary.clone(), to_margin })
 }
 
+/// How many blocks in all would decide what the commands are compared by.
+fn needed(versus: &Versus) -> Option<usize> {
+    let lines = versus.comparison.iter().flat_map(|model| &model.against).flat_map(|against| &against.lines);
+    let own = lines.filter(|line| versus.primary.contains(&line.metric));
+    own.filter_map(|line| match line.why {
+        Some(NoClaimReason::Needs(needed)) => Some(needed),
+        _ => None,
+    })
+    .max()
+}
+
 /// Shows it, and says how it ended.
 fn show(options: &VersusOptions, versus: &Versus, measured: &Measured) -> Result<(), Error> {
     let why = match measured.halt {
@@ -356,7 +367,10 @@ fn show(options: &VersusOptions, versus: &Versus, measured: &Measured) -> Result
     } else {
         String::new()
     };
-    let line = format!("{blocks}{why}{back}; saved as {ids}\n{again}");
+    let decides = needed(versus).map_or_else(String::new, |runs| {
+        format!("to decide: {}\n", crate::suggest::with_runs(crate::suggest::own_words(), runs))
+    });
+    let line = format!("{blocks}{why}{back}; saved as {ids}\n{decides}{again}");
     match (options.format, &versus.comparison) {
         (CompareFormat::Text, _) => {
             crate::command::print(&render::text(versus, &measured.notes, options.all))?;
