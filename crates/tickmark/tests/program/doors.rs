@@ -4,6 +4,7 @@ use crate::bench::{Bench, err, out, program, refused, words};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::process::{Command, Output, Stdio};
 
@@ -248,8 +249,12 @@ fn what_needs_root_says_so() {
     }
     let made = bench.without_rights(&["run", "syscall.null", "--once"]);
     assert!(made.status.success(), "{}", err(&made));
-    let page = bench.without_rights(&["report", "last", "-o", "/root/page.html"]);
-    refused(&page, 1, &["/root/page.html: ", "run as root, or name a place where this user may write"]);
+    let closed = bench.store().with_file_name("closed");
+    std::fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    let page = closed.join("page.html").display().to_string();
+    let refusal = bench.without_rights(&["report", "last", "-o", &page]);
+    refused(&refusal, 1, &[&page, "run as root, or name a place where this user may write"]);
 }
 
 #[test]
