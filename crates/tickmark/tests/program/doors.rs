@@ -250,7 +250,7 @@ fn what_needs_root_says_so() {
     let made = bench.without_rights(&["run", "syscall.null", "--once"]);
     assert!(made.status.success(), "{}", err(&made));
     let closed = bench.store().with_file_name("closed");
-    std::fs::create_dir(&closed).unwrap();
+    fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     let page = closed.join("page.html").display().to_string();
     let refusal = bench.without_rights(&["report", "last", "-o", &page]);

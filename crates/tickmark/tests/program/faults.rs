@@ -317,6 +317,7 @@ fn the_whole_suite_in_16_mb() {
     let script = format!("echo $$ > {}/cgroup.procs && exec {run}", group.0.display());
     let output =
         Command::new("sh").args(["-c", &script]).env("TICKMARK_STORE", bench.store()).output().unwrap();
+    assert!(!output.stdout.is_empty(), "{}: {}", output.status, err(&output));
     let model = complete(&output, &["process.exec", "switch.16p.64k", "bandwidth.file_reread", "vm.mmap"]);
     let without: Vec<&Value> =
         model["rows"].as_array().unwrap().iter().filter(|row| row["status"] != "ok").collect();
