@@ -76,8 +76,8 @@ pub(crate) fn run() -> Result<()> {
         let lines_fit = |text: &str, width: usize| text.lines().all(|line| line.chars().count() <= width);
         let fits = |width: usize| -> Result<Option<bool>> {
             match &again {
-                // For machines.
-                _ if name == "export" => Ok(None),
+                // For programs; the second in one line.
+                _ if ["export", "fleet health"].contains(&name.as_str()) => Ok(None),
                 _ if width == SCREEN.1 => Ok(first.as_ref().map(|first| lines_fit(&both(first), width))),
                 Some(again) => Ok(Some(lines_fit(&both(&own(again, width)?), width))),
                 None => Ok(None),

@@ -4,8 +4,9 @@ use crate::cli::{FleetHealth, Format};
 use crate::command::check::limits::in_unit;
 use crate::command::doctor::{chosen, measure_these};
 use crate::command::pages::FleetHealthPage;
-use crate::command::{open, print_page, write};
+use crate::command::{open, print, print_page, write};
 use crate::error::{Code, Error};
+use std::io::IsTerminal;
 use tickmark_analysis::doctor::{self, Outcome};
 use tickmark_analysis::report;
 use tickmark_store::Status;
@@ -55,6 +56,10 @@ pub(super) fn run(options: &FleetHealth) -> Result<Code, Error> {
     match options.output.format {
         Format::Json => print_page(&FleetHealthPage::new(&found, &unseen))?,
         Format::Text if found.is_empty() => write(&format!("tickmark: fit{but}\n"))?,
+        // One line for the node's drain reason, folded for a person.
+        Format::Text if std::io::stdout().is_terminal() => {
+            print(&format!("tickmark: {}\n", found.join("; ")))?;
+        }
         Format::Text => write(&format!("tickmark: {}\n", found.join("; ")))?,
     }
     Ok(if found.is_empty() { Code::Done } else { Code::Differs })
