@@ -288,5 +288,5 @@ fn errors_fit_a_narrow_terminal_and_name_what_was_meant() {
         assert_eq!(words(&narrow), words(&whole), "folded between words");
     }
     let absent = bench.run(&["experiment", "sysctl:kernel.pid_mxa=1,2", "syscall.null", "--no-pilot"]);
-    assert!(err(&absent).contains("did you mean pid_max?"), "{}", err(&absent));
+    assert!(err(&absent).contains("did you mean kernel.pid_max?"), "{}", err(&absent));
 }
