@@ -93,10 +93,12 @@ fn headlines(out: &mut String, model: &Model) {
     }
     let any = shown.iter().any(|row| row.contended.is_some());
     let rest = format!(
-        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all; tickmark show: all {} figures; tickmark doctor: what could cost less",
+        "{}{}floor: 10th percentile of short batches, or the median of latencies; mean: of all; {}: all {} figures; {}: what could cost less",
         if any { "* contended; " } else { "" },
         if shown.iter().any(|row| is_median(row)) { "~ median: too few batches for a floor; " } else { "" },
-        all().count()
+        crate::command("show"),
+        all().count(),
+        crate::command("doctor")
     );
     let _ = writeln!(out, "\n{}", wrapped(&rest, 0).join("\n"));
 }

@@ -9,7 +9,7 @@ use tickmark_store::{Arm, Entry, Id, Recording, Status, Store};
 use tickmark_wire::{Name, RunPlan};
 
 /// More blocks than this are not offered.
-const MANY: usize = 1000;
+pub(in crate::command) const MANY: usize = 1000;
 
 /// An experiment that was made before.
 pub(in crate::command) struct Before {

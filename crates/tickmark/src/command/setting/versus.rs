@@ -9,6 +9,7 @@ mod typed;
 use crate::cli::versus::Vary;
 use crate::cli::{CompareFormat, FailOn, Versus as VersusOptions};
 use crate::command::compare::{self, compared};
+use crate::command::more::MANY;
 use crate::error::{Code, Error};
 use crate::progress;
 use plan::{announced, budget, plan, repeats};
@@ -333,7 +334,7 @@ fn versus(
     Ok(Versus { subjects, comparison, primary: primary.clone(), to_margin })
 }
 
-/// How many blocks in all would decide what the commands are compared by.
+/// How many blocks in all would decide what the commands are compared by, where they are not too many to be offered.
 fn needed(versus: &Versus) -> Option<usize> {
     let lines = versus.comparison.iter().flat_map(|model| &model.against).flat_map(|against| &against.lines);
     let own = lines.filter(|line| versus.primary.contains(&line.metric));
@@ -342,6 +343,7 @@ fn needed(versus: &Versus) -> Option<usize> {
         _ => None,
     })
     .max()
+    .filter(|needed| *needed <= MANY)
 }
 
 /// Shows it, and says how it ended.

@@ -56,11 +56,14 @@ pub(super) fn run(
         ));
     }
     earlier.iter().for_each(|kept| take(kept, &mut bisection));
-    crate::notice!(
-        "this takes at least {} measurements of {} commits, several times as many where they spread",
-        tickmark_stats::bisection::LEAST.saturating_sub(bisection.measured()).max(1),
-        commits.len()
-    );
+    let left = tickmark_stats::bisection::LEAST.saturating_sub(bisection.measured());
+    if left > 0 {
+        crate::notice!(
+            "this takes at least {} of {} commits, several times as many where they spread",
+            tickmark_render::count(left as u32, "measurement"),
+            commits.len()
+        );
+    }
     let control = control();
     let outcome = loop {
         let at = match bisection.step() {
