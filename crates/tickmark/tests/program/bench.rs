@@ -106,6 +106,15 @@ pub(crate) fn cpu() -> String {
     cpus()[0].to_string()
 }
 
+/// Sends a process a signal by name, and says whether it was there. 0 and 1 are no process of a test: kill(2) takes 0 as the whole
+/// group of who calls, which is the test command itself.
+#[track_caller]
+pub(crate) fn signal(name: &str, process: u32) -> bool {
+    assert!(process > 1, "process {process} is none that a test started");
+    let sent = Command::new("kill").args(["-s", name, &process.to_string()]).output().unwrap();
+    sent.status.success()
+}
+
 pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,6 +1,6 @@
 //! How often a command reads clocks.
 
-use crate::bench::{Bench, err, out, page_of, refused};
+use crate::bench::{Bench, err, out, page_of, refused, signal};
 use serde_json::Value;
 
 /// 700 reads of one clock and 200 of another, from two lines.
@@ -232,8 +232,7 @@ fn what_a_command_started_ends_with_the_program() {
         })
     };
     assert!(wait(2), "it did not begin");
-    let id = program.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert!(signal("INT", program.id()));
     assert!(wait(0), "{} were left", there());
     program.wait().unwrap();
 }

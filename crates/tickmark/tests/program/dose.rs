@@ -1,6 +1,6 @@
 //! Servers with a slower clock: our own, others', and bad ones.
 
-use crate::bench::{Bench, err, out, page_of, refused};
+use crate::bench::{Bench, err, out, page_of, refused, signal};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -120,7 +120,7 @@ fn ctrl_c_after_the_pilot_ends_the_doses() {
     let mut said = BufReader::new(running.stderr.take().unwrap()).lines().map_while(Result::ok);
     assert!(said.any(|line| line.starts_with("pilot ")), "no pilot was told");
     std::thread::sleep(Duration::from_millis(500));
-    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
+    assert!(signal("INT", running.id()));
     assert!(said.count() < 1000);
     assert_ne!(running.wait().unwrap().code(), Some(0));
 }

@@ -209,8 +209,7 @@ fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
         let second = elsewhere.run(&["experiment", &respelt, "syscall.null", "--blocks", "2"]);
         refused(&second, 1, &["another experiment is changing"]);
         until("a setting", || held(path) == "200");
-        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
+        assert!(crate::bench::signal(signal, child.id()));
         if signal == "KILL" {
             child.wait().unwrap();
             assert_ne!(held(path), "7", "nothing was left changed");

@@ -1,6 +1,6 @@
 //! Removes the needs of probes, piece by piece: nothing hangs, every metric says how it ended, and the rest is kept.
 
-use crate::bench::{Bench, err, page_of, program, row};
+use crate::bench::{Bench, err, page_of, program, row, signal};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -150,7 +150,7 @@ fn with_a_peer_killed(bench: &Bench, probe: &str) -> (Output, Duration) {
     };
     std::thread::sleep(Duration::from_millis(100));
     let killed = Instant::now();
-    assert!(Command::new("kill").args(["-9", &peer.to_string()]).status().unwrap().success());
+    assert!(signal("KILL", peer));
     (child.wait_with_output().unwrap(), killed.elapsed())
 }
 

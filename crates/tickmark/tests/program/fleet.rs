@@ -1,6 +1,6 @@
 //! Many machines: a real cluster of Slurm whose nodes are this machine, any launcher, the tables, and what goes wrong.
 
-use crate::bench::{Bench, err, out, page_of, refused};
+use crate::bench::{Bench, err, out, page_of, refused, signal};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -167,8 +167,7 @@ fn bad_input_of_a_fleet_is_told_in_a_line() {
     );
     refused(&run(&["--nodes", "a", "--launcher", &leaves]), 1, &["started no agent", "no such host"]);
     let pid = fs::read_to_string(&left).unwrap();
-    let ended = Command::new("kill").arg(pid.trim()).status().unwrap();
-    assert!(ended.success(), "it had ended: the launcher was waited for");
+    assert!(signal("TERM", pid.trim().parse().unwrap()), "it had ended: the launcher was waited for");
     // One whose agents are cut off in the middle, and whose lines are damaged.
     let cut = "TICKMARK_NODE=a {command} | head -n -1; TICKMARK_NODE=b {command} | sed 's/syscall/\\x1b[31m/'; echo '@tickmark c x 0 . {'";
     let done = run(&["--nodes", "a,b,c", "--launcher", cut]);
@@ -377,7 +376,7 @@ impl Cluster {
         child.wait().unwrap();
         let own =
             [format!("SLURMD_NODENAME={name}"), format!("SLURM_CONF={}", self.configuration().display())];
-        let kill = |id: &str| Command::new("kill").args(["-9", id]).stderr(Stdio::null()).status();
+        let kill = |id: &str| id.parse().is_ok_and(|id| signal("KILL", id));
         for entry in fs::read_dir("/proc").unwrap().flatten() {
             let read = |file: &str| fs::read(entry.path().join(file)).unwrap_or_default();
             let environment = read("environ");
@@ -393,9 +392,9 @@ impl Cluster {
             if fs::read_to_string(format!("/proc/{parent}/comm"))
                 .is_ok_and(|comm| comm.trim() == "slurmstepd")
             {
-                let _ = kill(parent);
+                kill(parent);
             }
-            let _ = kill(&entry.file_name().to_string_lossy());
+            kill(&entry.file_name().to_string_lossy());
         }
     }
 
@@ -419,7 +418,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         // Nodes first: what they run ends with them.
         for (_, child) in self.daemons.iter_mut().rev() {
-            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            signal("TERM", child.id());
         }
         let ended = |child: &mut Child| {
             let since = Instant::now();

@@ -1,9 +1,9 @@
 //! A run that is killed or interrupted leaves a valid recording, which --resume completes.
 
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, refused, signal};
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 const SMALL: &[&str] =
@@ -99,8 +99,7 @@ fn ctrl_c_leaves_a_valid_recording_and_shows_it() {
     let bench = Bench::new();
     let run = start(&bench);
     wait_for_runs(&bench, 3);
-    let killed = Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    assert!(signal("INT", run.id()));
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", err(&output));
     assert!(out(&output).contains("interrupted; saved as"), "{}", out(&output));

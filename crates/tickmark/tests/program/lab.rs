@@ -12,7 +12,7 @@ mod processors;
 mod tcp;
 mod tick;
 
-use crate::bench::{Bench, err, out, page_of, program, refused, row};
+use crate::bench::{Bench, err, out, page_of, program, refused, row, signal};
 use crate::machine::within;
 use serde_json::Value;
 use std::fs;
@@ -549,7 +549,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
         fs::read_dir(boots)
             .is_ok_and(|all| all.flatten().any(|one| one.path().join("2/console.txt").exists()))
     });
-    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    assert!(signal("INT", run.id()));
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     let said = err(&output);

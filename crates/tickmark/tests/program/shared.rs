@@ -1,6 +1,6 @@
 //! A team's store in a real PostgreSQL: many writers, some of them killed; a server that goes and comes back; passwords.
 
-use crate::bench::{err, out, page_of, program, refused};
+use crate::bench::{err, out, page_of, program, refused, signal};
 use crate::machine::within;
 use std::collections::BTreeMap;
 use std::fs;
@@ -79,8 +79,8 @@ impl Server {
         if let Some(mut process) = self.process.take() {
             // runuser passes it on; "fast" is SIGINT.
             let text = fs::read_to_string(self.folder.path().join("data/postmaster.pid")).unwrap_or_default();
-            let id = text.lines().next().map_or_else(|| process.id().to_string(), str::to_owned);
-            let _ = Command::new("kill").args(["-INT", &id]).status();
+            let server = text.lines().next().and_then(|line| line.parse().ok());
+            signal("INT", server.unwrap_or_else(|| process.id()));
             let _ = process.wait();
         }
     }

@@ -1,6 +1,6 @@
 //! Transactions of databases: SQLite, servers of our own, one that runs already, and what goes wrong with it.
 
-use crate::bench::{Bench, err, out, page_of, refused};
+use crate::bench::{Bench, err, out, page_of, refused, signal};
 use crate::machine::within;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn servers_of_our_own_come_and_go_with_the_run() {
         .spawn()
         .unwrap();
     within(60, "the server runs", || there("/database-") > 0);
-    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    assert!(signal("INT", run.id()));
     run.wait().unwrap();
     within(20, "the server ends with the run", || there("/database-") == 0);
 }
@@ -159,15 +159,15 @@ impl Server {
     }
 
     /// None where it has ended.
-    fn pid(&self) -> Option<String> {
+    fn pid(&self) -> Option<u32> {
         let text = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).ok()?;
-        text.lines().next().map(str::to_owned)
+        text.lines().next()?.parse().ok()
     }
 
     /// At once, as after a crash; it leaves no shared memory.
     fn kill(&self) {
         if let Some(pid) = self.pid() {
-            let _ = Command::new("kill").args(["-QUIT", &pid]).status();
+            signal("QUIT", pid);
         }
     }
 }
@@ -206,7 +206,7 @@ fn a_server_that_runs_already_is_asked_and_what_is_wrong_is_said() {
     refused(&run(None, &[]), 1, &["password of me"]);
     refused(&run(Some("guess"), &[]), 1, &["password authentication failed"]);
     refused(&run(Some("secret"), &[]), 1, &["http_auth", "--create"]);
-    let pid = server.pid().unwrap();
+    let pid = server.pid().unwrap().to_string();
     let done = run(Some("secret"), &["--create", "--pid", &pid, "--format", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page = page_of(out(&done));

@@ -1,6 +1,6 @@
 //! `tickmark tick`: what interrupts a CPU, with names, against disturbers of a known kind.
 
-use crate::bench::{Bench, err, machine, out, page_of, refused};
+use crate::bench::{Bench, err, machine, out, page_of, refused, signal};
 use crate::half::{Half, in_group};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
@@ -355,7 +355,7 @@ fn a_long_watch_that_is_interrupted_keeps_what_it_saw() {
     let bench = Bench::new();
     let watch = bench.command(&["tick", "--duration", "30s"]).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_secs(14));
-    assert!(Command::new("kill").args(["-INT", &watch.id().to_string()]).status().unwrap().success());
+    assert!(signal("INT", watch.id()));
     let output = watch.wait_with_output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(4));

@@ -1,11 +1,11 @@
 //! Real machines over ssh: a network namespace with an sshd stands for one.
 
 use super::line;
-use crate::bench::{Bench, err, refused};
+use crate::bench::{Bench, err, refused, signal};
 use crate::machine::{Machine, within};
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// A second machine, whose boots are what a file says.
 struct Board(Machine);
@@ -63,7 +63,7 @@ fn a_real_machine_is_booted_once_a_setting_and_block_and_goes_on_after_an_interr
     let run =
         bench.command(&["lab", "run", file]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     within(60, "the third boot", || boots() >= 4);
-    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    assert!(signal("INT", run.id()));
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     let before = boots();

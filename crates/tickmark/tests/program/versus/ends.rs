@@ -1,7 +1,7 @@
 //! What fails, hangs, never ends or is interrupted.
 
 use super::metric;
-use crate::bench::{Bench, err, out, refused};
+use crate::bench::{Bench, err, out, refused, signal};
 
 #[test]
 fn what_cannot_be_measured_is_one_line() {
@@ -78,8 +78,7 @@ fn interrupted_it_shows_what_there_is() {
     let mut child =
         { child }.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_secs(2));
-    let pid = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(signal("INT", child.id()));
     let status = child.wait().unwrap();
     let mut text = String::new();
     std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut text).unwrap();
