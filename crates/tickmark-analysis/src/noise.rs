@@ -10,7 +10,8 @@ mod slowest;
 mod watched;
 mod witness;
 
-pub use cause::Cause;
+pub(crate) use cause::REAL_TIME_THREADS;
+pub use cause::{Cause, OTHER_TASKS};
 pub use late::{LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT, summarize_late};
 pub use names::{Evidence, GapCause};
 pub use occupancy::{Occupancy, summarize_occupancy};

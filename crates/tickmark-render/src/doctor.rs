@@ -191,7 +191,8 @@ fn nothing_found(all: &[Diagnosis]) -> String {
 
 fn proof(one: &Diagnosis) -> String {
     one.proof.as_ref().map_or_else(String::new, |proof| {
-        format!("; prove: {}", command(&format!("experiment {} {}", proof.knob, proof.probe)))
+        let cpu = proof.cpu.map_or_else(String::new, |cpu| format!(" --cpu {cpu}"));
+        format!("; prove: {}", command(&format!("experiment {} {}{cpu}", proof.knob, proof.probe)))
     })
 }
 
@@ -292,7 +293,7 @@ pub fn open_metrics(all: &[Diagnosis]) -> String {
 #[must_use]
 pub fn promises(cause: &str, promises: &[Promise]) -> String {
     if promises.is_empty() {
-        return format!("whether removing {cause} saves what it took is not known: too few runs saw it\n");
+        return format!("whether what {cause} took is saved is not known: too few runs saw it\n");
     }
     let one = |promise: &Promise| {
         let (what, text): (_, fn(f64) -> String) = match promise.what {

@@ -219,7 +219,7 @@ pub struct GapTrace {
     pub start: Vec<Nanos>,
     /// How long each gap was, in ns.
     pub length: Vec<Nanos>,
-    /// The gaps in which another task had the CPU, as indices, by the thread's involuntary context switches; absent
+    /// The gaps in which another task had the CPU, as indices, by the thread's involuntary context switches or by recorded events; absent
     /// where that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted: Option<Vec<u32>>,

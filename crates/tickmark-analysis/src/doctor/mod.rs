@@ -132,7 +132,11 @@ pub struct Proof {
     pub knob: String,
     /// The probe that is measured.
     pub probe: &'static str,
-    /// Of what took the CPU, the part that the other setting keeps away from it: its name among those who took it.
+    /// The CPU, where it is proved of that one alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// Of what took the CPU, the part that the other setting keeps away from it: its name among those who took it, or `other tasks`: all of the usual
+    /// class together.
     pub removes: Option<String>,
 }
 
@@ -244,7 +248,7 @@ impl Diagnosis {
 
     fn proved_by(mut self, knob: String, probe: &'static str) -> Self {
         if matches!(self.outcome, Outcome::Found(_) | Outcome::Usual(_)) {
-            self.proof = Some(Proof { knob, probe, removes: None });
+            self.proof = Some(Proof { knob, probe, cpu: None, removes: None });
         }
         self
     }

@@ -1,6 +1,6 @@
 //! Whether taking a cause away from a CPU saved what its share there promised.
 
-use crate::noise::{Cause, GapCause, Quantile, shares_by_run, summarize_late};
+use crate::noise::{Cause, GapCause, OTHER_TASKS, Quantile, shares_by_run, summarize_late};
 use crate::report;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -65,8 +65,9 @@ pub fn promises(with: &Recording, without: &Recording, cause: &str) -> Vec<Promi
         .map(|(promised, measured)| Promise { what: Saved::Lost, promised, measured })
         .into_iter()
         .collect();
-    // A thread that waits leaves it idle in any case.
-    let late = |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok().filter(|_| !is_quota);
+    // A thread that waits leaves it idle in any case; one in real time has no timer slack, which is no other task's time.
+    let has_wakes = !is_quota && cause != OTHER_TASKS;
+    let late = |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok().filter(|_| has_wakes);
     if let Some((late, measured)) = late(with).zip(late(without)) {
         let limits = |known: &Option<Quantile>| {
             let known = known.as_ref()?;

@@ -1,7 +1,7 @@
 //! Who else has the CPU: the hypervisor, other tasks, interrupts, and what limits this one.
 
 use super::{Check, Cost, Diagnosis, Evidence, ObservedValue, Patient, Proof, looked, measured};
-use crate::noise::{Cause, GapCause};
+use crate::noise::{Cause, GapCause, OTHER_TASKS, REAL_TIME_THREADS};
 use tickmark_wire::{Environment, Priority, names};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -29,18 +29,9 @@ const PERIODS: f64 = 0.01;
 const KNOWN: f64 = 0.95;
 /// A cause is worth a proof from this share of the CPU on.
 const LARGE: f64 = 0.002;
-/// Threads of the kernel that it binds to a CPU.
-const BOUND: [&str; 9] = [
-    "kworker/",
-    "ksoftirqd/",
-    "migration/",
-    "cpuhp/",
-    "idle_inject/",
-    "rcuc/",
-    "ktimers/",
-    "irq_work/",
-    "backlog_napi/",
-];
+/// Threads of the kernel that cannot be moved and wait for a task in real time; and those whose soft interrupts do not wait.
+const WORKERS: [&str; 3] = ["kworker/", "cpuhp/", "backlog_napi/"];
+const SOFT_INTERRUPTS: &str = "ksoftirqd/";
 /// Causes of a kind that are told by name, the largest.
 const NAMED: usize = 5;
 
@@ -70,17 +61,17 @@ fn lost(
     Ok((shares.iter().map(|(_, share)| share).sum(), evidence))
 }
 
-/// How the largest of some causes is kept away from the watched CPU, where the kernel's events say which it is.
-fn removal(patient: &Patient<'_>, knob: impl Fn(&Cause) -> Option<String>) -> Option<Proof> {
+/// A proof that what the largest of some causes took can be saved, where the kernel's events say which it is. `knob` gives, of a cause and the watched CPU, what
+/// to change and the name of what that removes.
+fn removal(patient: &Patient<'_>, knob: impl Fn(&Cause, u32) -> Option<[String; 2]>) -> Option<Proof> {
     let witness = patient.noise.as_ref()?.witness.as_ref()?.as_ref().ok()?;
     if witness.foreign {
         return None;
     }
     let cpu = patient.recording.sessions.first()?.settled.cpu;
     let large = witness.takers.iter().filter(|taker| taker.net(witness.event_cost) > LARGE * witness.span);
-    let (cause, knob) = large.into_iter().find_map(|taker| Some((&taker.cause, knob(&taker.cause)?)))?;
-    let knob = format!("{knob}=now,not:{cpu}");
-    Some(Proof { knob, probe: names::TICK, removes: Some(cause.words()) })
+    let [knob, removed] = large.into_iter().find_map(|taker| knob(&taker.cause, cpu))?;
+    Some(Proof { knob, probe: names::TICK, cpu: Some(cpu), removes: Some(removed) })
 }
 
 /// By the kernel's account of the CPU, over everything that was measured.
@@ -146,8 +137,8 @@ fn interrupts(patient: &Patient<'_>) -> Diagnosis {
         let (share, mut evidence) = lost(patient, "lost to devices", by_events, device)?;
         evidence.extend(patient.shown("interrupts.on_cpu"));
         let found = Diagnosis::found_or_fine(NAME, share > INTERRUPTS, Some(Cost::Share(share)), evidence);
-        Ok(found.removed_by(removal(patient, |cause| match cause {
-            Cause::Device { number, .. } => Some(format!("irq:{number}")),
+        Ok(found.removed_by(removal(patient, |cause, cpu| match cause {
+            Cause::Device { number, .. } => Some([format!("irq:{number}=now,not:{cpu}"), cause.words()]),
             _ => None,
         })))
     })
@@ -163,12 +154,17 @@ fn busy(patient: &Patient<'_>) -> Diagnosis {
             |what| *what == GapCause::Task,
         )?;
         let found = Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence);
-        Ok(found.removed_by(removal(patient, |cause| match cause {
-            // Threads of the kernel that belong to a CPU stay there.
-            Cause::Task { name, thread, .. } if !BOUND.iter().any(|bound| name.starts_with(bound)) => {
-                Some(format!("affinity:{thread}"))
+        Ok(found.removed_by(removal(patient, |cause, cpu| {
+            let Cause::Task { name, thread, .. } = cause else { return None };
+            let starts = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
+            if starts(&WORKERS) {
+                // A loop that has a priority already was left by what has a higher one, or by the reserve for others.
+                let settings = &patient.recording.sessions.first()?.settings;
+                let priority = ["policy=other,fifo:1", OTHER_TASKS].map(str::to_owned);
+                return (settings.priority == Priority::Other).then_some(priority);
             }
-            _ => None,
+            let is_bound = starts(&REAL_TIME_THREADS) || name.starts_with(SOFT_INTERRUPTS);
+            (!is_bound).then(|| [format!("affinity:{thread}=now,not:{cpu}"), cause.words()])
         })))
     })
 }
@@ -265,7 +261,7 @@ fn lifted_quota(patient: &Patient<'_>) -> Option<Proof> {
     })?;
     let witness = patient.noise.as_ref().and_then(|noise| noise.witness.as_ref()?.as_ref().ok());
     let removes = witness.map(|_| GapCause::Quota.code());
-    Some(Proof { knob, probe: names::TICK, removes })
+    Some(Proof { knob, probe: names::TICK, cpu: None, removes })
 }
 
 /// Limits on real-time tasks: they are refused, or throttled in each period.

@@ -47,7 +47,26 @@ pub enum Cause {
     Unknown,
 }
 
+/// Tasks of the usual class (SCHED_OTHER), their work and the interrupts that had them run: what waits for a task in real time.
+pub const OTHER_TASKS: &str = "other tasks";
+
+/// Threads of the kernel that have a priority in real time, at least in a kernel for it, by how their names begin.
+pub(crate) const REAL_TIME_THREADS: [&str; 6] =
+    ["migration/", "idle_inject/", "rcuc/", "ktimers/", "irq_work/", "irq/"];
+
 impl Cause {
+    /// True if it is this cause, by its words, or one of [`OTHER_TASKS`].
+    #[must_use]
+    pub fn is_removed_with(&self, name: &str) -> bool {
+        let is_tasks = match self {
+            Self::Task { name, .. } => !REAL_TIME_THREADS.iter().any(|start| name.starts_with(start)),
+            Self::Work(_) => true,
+            Self::Interrupt(vector) => vector == "reschedule",
+            _ => false,
+        };
+        self.words() == name || (is_tasks && name == OTHER_TASKS)
+    }
+
     /// In words, which programs may read as well.
     #[must_use]
     pub fn words(&self) -> String {
@@ -90,5 +109,30 @@ impl Cause {
             Self::Outside => "outside",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_priority_takes_away_tasks_their_work_and_what_had_them_run() {
+        let task = Cause::Task { name: "kworker/1:0".to_owned(), thread: 17, cgroup: None };
+        let gone = [
+            task.clone(),
+            Cause::Work("vmstat_update".to_owned()),
+            Cause::Interrupt("reschedule".to_owned()),
+        ];
+        assert!(gone.iter().all(|cause| cause.is_removed_with(OTHER_TASKS)));
+        let left = [
+            Cause::Task { name: "migration/1".to_owned(), thread: 21, cgroup: None },
+            Cause::Tick,
+            Cause::Interrupt("irq_work".to_owned()),
+            Cause::SoftInterrupt("NET_RX".to_owned()),
+        ];
+        assert!(!left.iter().any(|cause| cause.is_removed_with(OTHER_TASKS)));
+        // Of a cause that is named, that one.
+        assert!(task.is_removed_with("kworker/1:0 (17)") && !task.is_removed_with("kworker/1:0 (18)"));
     }
 }

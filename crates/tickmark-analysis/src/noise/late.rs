@@ -140,7 +140,7 @@ impl LateWakes {
             let own = wake
                 .parts
                 .iter()
-                .filter(|(reason, _)| reason.cause.as_ref().is_some_and(|own| own.words() == cause));
+                .filter(|(reason, _)| reason.cause.as_ref().is_some_and(|own| own.is_removed_with(cause)));
             own.map(|(_, length)| length).sum::<f64>()
         };
         let mut all: Vec<f64> = self

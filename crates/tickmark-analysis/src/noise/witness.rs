@@ -219,7 +219,7 @@ pub(super) fn summarize_witness(recording: &Recording) -> Option<Result<Witness,
 pub fn shares_by_run(recording: &Recording, cause: &str) -> Vec<f64> {
     let share = |run: Run| {
         let witness = joined(vec![run]);
-        let own = witness.takers.iter().filter(|taker| taker.cause.words() == cause);
+        let own = witness.takers.iter().filter(|taker| taker.cause.is_removed_with(cause));
         own.map(|taker| taker.net(witness.event_cost)).sum::<f64>() / witness.span
     };
     runs_of(recording).0.into_iter().map(share).collect()

@@ -110,7 +110,7 @@ pub(crate) fn cpu() -> String {
 /// group of who calls, which is the test command itself.
 #[track_caller]
 pub(crate) fn signal(name: &str, process: u32) -> bool {
-    assert!(process > 1, "process {process} is none that a test started");
+    assert!((2..1 << 31).contains(&process), "process {process} is none that a test started");
     let sent = Command::new("kill").args(["-s", name, &process.to_string()]).output().unwrap();
     sent.status.success()
 }

@@ -116,6 +116,32 @@ fn what_a_task_took_is_saved_when_it_is_moved_away_and_it_comes_back() {
     assert_eq!(list, cpu, "put back");
 }
 
+/// A thread of the kernel stays on its CPU; a task in real time makes it wait.
+#[test]
+#[ignore = "second tier: root, two CPUs"]
+fn what_a_thread_of_the_kernel_took_is_saved_by_a_priority() {
+    let _machine = machine();
+    let (bench, cpus) = (Bench::new(), crate::bench::cpus());
+    let (cpu, other) =
+        (crate::bench::cpu(), cpus.iter().map(u32::to_string).find(|one| *one != crate::bench::cpu()));
+    // Each write has a worker of each CPU gather its counts (vm.rst of the kernel's documentation).
+    let gather = "ulimit -t 120; while :; do echo 1 > /proc/sys/vm/stat_refresh; done";
+    let mut task =
+        Command::new("taskset").args(["-c", &other.unwrap(), "bash", "-c", gather]).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let output = bench.run(&["doctor", "--only", "busy-cpu", "--cpu", &cpu, "--prove"]);
+    let _ = task.kill();
+    let _ = task.wait();
+    let text = out(&output);
+    for part in
+        ["lost to kworker/", "proving busy-cpu: policy=other,fifo:1", "less of the CPU is lost: promised"]
+    {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let lost = text.lines().find(|line| line.trim_start().starts_with("tick.lost ")).unwrap_or_default();
+    assert!(lost.contains(" -") && !text.contains("wake-ups are at most this late"), "{text}");
+}
+
 /// The time that a quota takes comes back when it is lifted, and the quota is there again afterwards.
 #[test]
 #[ignore = "second tier: root"]

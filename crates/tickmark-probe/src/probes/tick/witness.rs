@@ -1,14 +1,14 @@
 //! The tick's loop while the kernel's tracepoints say what it runs on the CPU. No suite has it, as it has to be told for how long.
 
-use super::{Spun, spin};
+use super::{Questions, Spun, spin};
 use crate::case::Parameter;
 use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, Sink, routine};
-use crate::sys::tracepoints::{Tracepoints, available};
+use crate::sys::tracepoints::{SWITCH, Tracepoints, available};
 use crate::{Expected, Meter, Probe, ProbeError, Spec, SystemMeter, Unavailable};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use tickmark_wire::{Group, Headline, KernelEvents, Nanos, Observations, Part, names};
+use tickmark_wire::{GapTrace, Group, Headline, KernelEvents, Nanos, Observations, Part, names};
 
 /// MSR_SMI_COUNT.
 const SMI_COUNT: u64 = 0x34;
@@ -54,7 +54,7 @@ fn watch<C: Clock>(
     let first = pair(clock, &events);
     let mut switched = Ok(());
     let managed = management_interrupts(cpu);
-    let Spun { mut trace, origin, scale } = spin(clock, budget, cpu, false, &mut |begins| {
+    let Spun { mut trace, origin, scale } = spin(clock, budget, cpu, Questions::None, &mut |begins| {
         let done = if begins { events.begin() } else { events.end() };
         switched = switched.and(done);
     });
@@ -72,9 +72,28 @@ fn watch<C: Clock>(
         .to_owned();
     let origin = Nanos::new(first.0 + ((origin as i64 - first.1 as i64) as f64 / rate).round() as i64);
     let events = KernelEvents { cost: Some(cost), clock, origin, management, ..events.take(axis)? };
+    trace.preempted = preempted(&trace, &events);
     trace.events = Some(Box::new(events));
     sink.observe(Part::Whole, Observations::Gaps(trace), vec![segment]);
     Ok(())
+}
+
+/// Gaps in which the kernel switched tasks, or may have as events were dropped; none where it refused to say.
+fn preempted(trace: &GapTrace, events: &KernelEvents) -> Option<Vec<u32>> {
+    let switch = events.tracepoints.iter().position(|name| name == SWITCH)? as u32;
+    let all = events.time.iter().zip(&events.tracepoint);
+    let switches: Vec<Nanos> =
+        all.filter(|(_, tracepoint)| **tracepoint == switch).map(|(time, _)| *time).collect();
+    let known = events.time.last().filter(|_| events.dropped > 0);
+    let has_switch = |start: Nanos, length: Nanos| {
+        if known.is_some_and(|known| start > *known) {
+            return true;
+        }
+        let first = switches.partition_point(|time| *time < start);
+        switches.get(first).is_some_and(|time| time.get() <= start.get().saturating_add(length.get()))
+    };
+    let gaps = trace.start.iter().zip(&trace.length).zip(0..);
+    Some(gaps.filter(|((start, length), _)| has_switch(**start, **length)).map(|(_, gap)| gap).collect())
 }
 
 /// System management interrupts of a CPU so far: MSR_SMI_COUNT (Intel's manual, volume 4, register 34h), through msr(4).
@@ -94,4 +113,29 @@ fn pair<C: Clock>(clock: C, events: &Tracepoints) -> (i64, u64) {
         (width, (stamp, before + width / 2))
     };
     (0..64).map(once).min_by_key(|(width, _)| *width).map_or((0, 0), |(_, pair)| pair)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_task_had_a_gap_in_which_the_kernel_switched() {
+        let nanos = |all: &[i64]| all.iter().copied().map(Nanos::new).collect::<Vec<_>>();
+        let trace =
+            GapTrace { start: nanos(&[100, 300, 500]), length: nanos(&[50, 50, 50]), ..GapTrace::default() };
+        // A switch before all, an interrupt in the first gap, two switches in the second, one at the end of the third.
+        let events = KernelEvents {
+            tracepoints: vec!["irq_vectors/local_timer_entry".to_owned(), SWITCH.to_owned()],
+            time: nanos(&[10, 120, 310, 340, 550]),
+            tracepoint: vec![1, 0, 1, 1, 1],
+            ..KernelEvents::default()
+        };
+        assert_eq!(preempted(&trace, &events), Some(vec![1, 2]));
+        let dropped =
+            KernelEvents { time: nanos(&[10, 120, 310]), tracepoint: vec![0; 3], dropped: 2, ..events };
+        assert_eq!(preempted(&trace, &dropped), Some(vec![2]));
+        // A kernel that does not say is not known to have switched none.
+        assert_eq!(preempted(&trace, &KernelEvents::default()), None);
+    }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tickmark_wire::{KernelEvents, Nanos, Wakings};
 
 /// Tasks change.
-const SWITCH: &str = "sched/sched_switch";
+pub const SWITCH: &str = "sched/sched_switch";
 /// The number of the task that runs when there is none.
 const IDLE: u32 = 0;
 /// Where each record has the thread that was on the CPU: `common_pid`.

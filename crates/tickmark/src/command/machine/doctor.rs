@@ -177,7 +177,12 @@ fn prove(store: &Store, options: &Doctor, recording: &Recording, all: &[Diagnosi
         };
         let is_of_now = proof.removes.is_some() || proof.knob.starts_with("/sys/fs/cgroup");
         if is_of_now && options.of.is_some() {
-            let why = "a recording's threads, interrupts and cgroups are those of its time; `tickmark doctor --prove` looks now";
+            let why = "a recording's tasks, interrupts and cgroups are those of its time; `tickmark doctor --prove` looks now";
+            crate::command::print(&format!("  not proved: {why}\n"))?;
+            continue;
+        }
+        if command.is_some() && proof.knob.starts_with("policy=") {
+            let why = "it would run your command in real time; `tickmark doctor --prove` without one measures a loop";
             crate::command::print(&format!("  not proved: {why}\n"))?;
             continue;
         }
