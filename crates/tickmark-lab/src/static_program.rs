@@ -199,14 +199,50 @@ fn without_unwinding(program: &Path) -> Result<PathBuf, String> {
     let done = run(&mut objcopy);
     let _ = std::fs::remove_file(&empty);
     done?;
+    let bytes = std::fs::read(&new).map_err(file(&new))?;
+    let loaded = without_sections(bytes).ok_or_else(|| format!("{}: no ELF file", new.display()))?;
+    std::fs::write(&new, loaded).map_err(file(&new))?;
     // A process that runs the old one keeps it.
     std::fs::rename(&new, &small).map_err(file(&small))?;
     Ok(small)
 }
 
+/// What the kernel loads of a program: its segments, without the table of sections behind them, which linkers and debuggers read (elf(5), `Elf64_Ehdr`,
+/// `Elf64_Phdr`). None where it is no ELF file of 64 bits.
+fn without_sections(mut program: Vec<u8>) -> Option<Vec<u8>> {
+    const SECTIONS: [std::ops::Range<usize>; 2] = [0x28..0x30, 0x3a..0x40];
+    let number = |at: usize, size: usize| {
+        let bytes = program.get(at..at.checked_add(size)?)?;
+        Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
+    };
+    let (first, size, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
+    let end = |segment: usize| {
+        number(first + segment * size + 8, 8)?.checked_add(number(first + segment * size + 32, 8)?)
+    };
+    let ends: Option<Vec<usize>> = (0..count).map(end).collect();
+    let end =
+        ends?.into_iter().max().filter(|end| *end <= program.len() && program.starts_with(b"\x7fELF\x02"))?;
+    SECTIONS.into_iter().for_each(|field| program[field].fill(0));
+    program.truncate(end);
+    Some(program)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_runs_without_its_table_of_sections() {
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, bare) = (std::fs::read("/bin/true").unwrap(), folder.path().join("true"));
+        let kept = without_sections(whole.clone()).unwrap();
+        assert!(kept.len() < whole.len());
+        std::fs::copy("/bin/true", &bare).unwrap();
+        std::fs::write(&bare, kept).unwrap();
+        assert!(Command::new(&bare).status().unwrap().success());
+        assert_eq!(without_sections(b"#!/bin/sh\n".repeat(20)), None);
+        assert_eq!(without_sections(whole[..100].to_vec()), None);
+    }
 
     #[test]
     fn the_sources_are_a_workspace() {

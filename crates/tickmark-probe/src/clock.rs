@@ -8,6 +8,9 @@ pub(crate) const COUNTER: StampClock =
 
 /// A clock that counts up. Ticks become nanoseconds after the measuring (tickmark-timer's `Scale`).
 pub trait Clock: Copy {
+    /// Whether its loop asks the kernel after long gaps which task had the CPU.
+    const ASKS: bool = true;
+
     /// The present, in ticks.
     fn now(self) -> u64;
 }

@@ -46,12 +46,11 @@ const TICK: Probe = Probe {
             let mut meter = SystemMeter::new(&[]);
             let before = meter.reading();
             let counts = budget.gauge.counts();
-            let questions =
-                if budget.gauge.counts_instructions() { Questions::Switches } else { Questions::Counters };
+            let counters = !budget.gauge.counts_instructions();
             let trace = if counts {
-                spin(Counter, budget, cpu, questions, &mut |_| ())
+                spin(Counter, budget, cpu, counters, &mut |_| ())
             } else {
-                spin(Monotonic, budget, cpu, questions, &mut |_| ())
+                spin(Monotonic, budget, cpu, counters, &mut |_| ())
             };
             let Spun { trace, .. } = trace;
             let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
@@ -71,26 +70,8 @@ struct Spun {
     scale: Scale,
 }
 
-/// What the loop asks the kernel after a gap. What it takes to ask is in no gap.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Questions {
-    /// Nothing: recorded events tell what ran, and what runs meanwhile would be missed.
-    #[cfg(feature = "whole")]
-    None,
-    /// After a long gap, whether another task had the CPU.
-    Switches,
-    /// The same, and after some of these gaps what the kernel's counters say.
-    Counters,
-}
-
-/// Spins; `around` is called just before the loop with true and after it with false.
-fn spin<C: Clock>(
-    clock: C,
-    budget: &Budget,
-    cpu: u32,
-    questions: Questions,
-    around: &mut dyn FnMut(bool),
-) -> Spun {
+/// Spins; `counters` reads those of the kernel after some gaps, `around` is called just before the loop with true and after it with false.
+fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32, counters: bool, around: &mut dyn FnMut(bool)) -> Spun {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
     let length = ticks(budget.time);
@@ -99,11 +80,7 @@ fn spin<C: Clock>(
     let mut gaps = touched((1u64, 1u64), room);
     let mut preempted = touched(1u32, room);
     let turns = |gaps: &[(u64, u64)]| gaps.iter().map(|(from, to)| to - from).min().unwrap_or(0);
-    let looked = match questions {
-        #[cfg(feature = "whole")]
-        Questions::None => u64::MAX,
-        Questions::Switches | Questions::Counters => ticks(LOOKED),
-    };
+    let looked = ticks(LOOKED);
     let first = Limits { threshold: 0, looked, length: u64::MAX, most: 100, stop: Stop::NEVER };
     watch(clock, &first, &mut gaps, &mut preempted, None);
     let threshold = ticks(GAP_THRESHOLD).max(TURNS_OF_A_GAP * turns(&gaps));
@@ -114,8 +91,7 @@ fn spin<C: Clock>(
     let limits = Limits { threshold, looked, length, most: room, stop };
     gaps.clear();
     preempted.clear();
-    let has_looks = questions == Questions::Counters;
-    let mut looks = has_looks.then(|| Looks::new(cpu, budget.time, rough.frequency())).flatten();
+    let mut looks = counters.then(|| Looks::new(cpu, budget.time, rough.frequency())).flatten();
     let interrupts = timer_interrupts(cpu);
     around(true);
     budget.align();
@@ -132,7 +108,7 @@ fn spin<C: Clock>(
         timer_interrupts,
         start: gaps.iter().map(|(from, _)| nanos(from - origin)).collect(),
         length: gaps.iter().map(|(from, to)| nanos(to - from)).collect(),
-        preempted: (looked < u64::MAX).then_some(preempted),
+        preempted: Some(preempted),
         counted: looks.map(|looks| Box::new(looks.columns(nanos))),
         events: None,
     };
@@ -184,7 +160,7 @@ fn watch<C: Clock>(
     let mut switches = preemptions();
     // Time that other tasks had: a loop looks for a part of its own.
     let mut gone = 0;
-    let mut asking = Asking { least: u64::MAX, beyond: threshold.saturating_add(looked) };
+    let mut asking = Asking { least: u64::MAX, beyond: threshold + looked };
     if let Some(looks) = &mut looks {
         looks.begin(clock.now());
     }
@@ -197,7 +173,7 @@ fn watch<C: Clock>(
             continue;
         }
         gaps.push((last, now));
-        let long = now - last > looked;
+        let long = C::ASKS && now - last > looked;
         if now - last > stop.above {
             stop.tracing();
             if preemptions() != switches {
