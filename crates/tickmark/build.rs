@@ -1,21 +1,48 @@
-//! How the program is linked.
+//! How the program is linked; packs the schemas of docs/schema.
+
+use std::fs;
+use std::io::{Error, Write};
+use std::path::{Path, PathBuf};
 
 /// Nobody unwinds what aborts after a panic: the tables for it are a tenth of the program.
 const WITHOUT_UNWINDING: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame) } } INSERT AFTER .text;\n";
 
-fn main() -> std::io::Result<()> {
+fn main() -> Result<(), Error> {
     println!("cargo:rerun-if-changed=build.rs");
     let of = |name: &str| std::env::var(name).unwrap_or_default();
+    let out = PathBuf::from(of("OUT_DIR"));
+    pack_schemas(&Path::new(&of("CARGO_MANIFEST_DIR")).join("../../docs/schema"), &out.join("schemas.gz"))?;
     // Every process that it starts, and a run is one, would read the list of its relocations and write half a megabyte of addresses: linked to
     // one place there are none, which counts where memory is short. Stack, heap and libraries are where chance puts them all the same.
     if of("CARGO_CFG_TARGET_OS") == "linux" && of("CARGO_CFG_TARGET_ENV") == "gnu" {
         println!("cargo:rustc-link-arg-bins=-no-pie");
         if of("PROFILE") == "release" {
-            let script = std::path::Path::new(&of("OUT_DIR")).join("without-unwinding.ld");
-            std::fs::write(&script, WITHOUT_UNWINDING)?;
+            let script = out.join("without-unwinding.ld");
+            fs::write(&script, WITHOUT_UNWINDING)?;
             // Cargo does not strip a package that the profile names.
             println!("cargo:rustc-link-arg-bins=-Wl,-s,-O2,--no-eh-frame-hdr,-T,{}", script.display());
         }
+        // Rust's own linker is the one of this processor; functions with the same code become one.
+        if of("CARGO_CFG_TARGET_ARCH") == "x86_64" && of("PROFILE") == "release" {
+            println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
+        }
     }
     Ok(())
+}
+
+/// One JSON object: each schema by its file's name.
+fn pack_schemas(folder: &Path, into: &Path) -> Result<(), Error> {
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let mut files =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    files.sort();
+    let mut packed = flate2::write::GzEncoder::new(fs::File::create(into)?, flate2::Compression::best());
+    let mut before = "{";
+    for path in files {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        write!(packed, "{before}\"{name}\":{}", fs::read_to_string(&path)?)?;
+        before = ",";
+    }
+    write!(packed, "}}")?;
+    packed.finish().map(drop)
 }

@@ -7,7 +7,6 @@ mod nodes;
 pub use groups::{Difference, Set};
 pub use nodes::{DistinguishingFact, DoctorFinding, OutlierNode, OutlyingMetric};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tickmark_stats::Sorted;
@@ -32,7 +31,8 @@ pub struct Survey {
 }
 
 /// A machine.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
     /// Its name.
     pub name: String,
@@ -89,7 +89,8 @@ pub struct Rule {
 }
 
 /// The answer of a survey.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Model {
     /// How many machines came to which end.
     pub outcomes: BTreeMap<String, usize>,
@@ -116,7 +117,8 @@ pub struct Model {
 }
 
 /// A metric over machines.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Its name.
     pub metric: String,

@@ -15,6 +15,10 @@
 //! - **A sentence about a figure**: `tickmark-render/src/reason.rs` (marks, notes, missing figures), `comparison/words.rs` (verdicts).
 #![forbid(unsafe_code)]
 
+// The types of `json_object!` name this crate, here as in others.
+#[cfg(feature = "schema")]
+extern crate self as tickmark_render;
+
 pub mod balance;
 pub mod bill;
 pub mod bisect;

@@ -1,6 +1,5 @@
 //! Ids of recordings.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -9,9 +8,10 @@ const SHOWN: usize = 8;
 
 /// A recording's id: 128 random bits as 32 hexadecimal digits. Earlier programs wrote 8 digits; whatever is a plain word of
 /// up to 64 characters is read.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Id(String);
 
 impl Id {

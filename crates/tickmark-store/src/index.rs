@@ -4,13 +4,13 @@ use super::recording::{Arm, Recording, Status};
 use crate::{Error, Id, signature};
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Row, params};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Summary of a recording for a list.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// Its id.
     pub id: Id,

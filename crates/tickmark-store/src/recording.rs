@@ -1,7 +1,6 @@
 //! A recording as it is read: what was planned, what came of each run.
 
 use crate::Id;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
@@ -35,7 +34,8 @@ pub struct Meta {
 }
 
 /// A recording's place in an interleaved experiment: one setting, whose rounds are the blocks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
     /// The experiment that its recordings share.
     pub experiment: String,

@@ -51,28 +51,8 @@ pub(crate) fn build() -> Result<()> {
             return Err(format!("{DOCS}/{name} has a link to {target}, which does not exist"));
         }
     }
-    let schemas = schemas(&book)?;
-    println!("{} pages and {schemas} schemas in {}", listed.len(), book.display());
+    println!("{} pages in {}", listed.len(), book.display());
     Ok(())
-}
-
-/// Writes the schema of every JSON beside the pages.
-fn schemas(book: &Path) -> Result<usize> {
-    let folder = book.join("schema");
-    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let program = |arguments: &[&str]| {
-        let mut cargo = Command::new("cargo");
-        let arguments =
-            [&["run", "--quiet", "--release", "--package", "tickmark", "--", "schema"], arguments].concat();
-        shell::output(cargo.args(arguments).current_dir(shell::root())).map(|(text, _)| text)
-    };
-    let list = program(&[])?;
-    let names: Vec<&str> = list.lines().filter_map(|line| line.split(' ').next()).collect();
-    for name in &names {
-        let path = folder.join(name).with_extension("json");
-        std::fs::write(&path, program(&[name])?).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    Ok(names.len())
 }
 
 /// The program, installed below target/ where it is not there yet.

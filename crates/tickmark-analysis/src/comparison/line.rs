@@ -5,7 +5,6 @@ use super::history::Occasions;
 use super::no_claim::NoClaimReason;
 use super::options::CompareOptions;
 use crate::report::{Mark, Unit as RowUnit};
-use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_stats::rank::signed_rank;
 use tickmark_stats::series::{drift, lag_1};
@@ -14,7 +13,8 @@ use tickmark_stats::{Interval, spread};
 use tickmark_wire::{Better, Group};
 
 /// A verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
     /// It changed, by more than the margin.

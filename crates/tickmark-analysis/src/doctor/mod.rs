@@ -13,7 +13,6 @@ pub use promise::{Promise, Saved, promises};
 
 use crate::noise::{self, Noise};
 use crate::report::{self, Model, Row};
-use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_store::Recording;
 use tickmark_wire::{Environment, Metric};
@@ -33,7 +32,8 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 }
 
 /// How a check ended.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It is so here; with what it costs where that was measured.
@@ -47,7 +47,8 @@ pub enum Outcome {
 }
 
 /// The cost of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
     /// The share of a CPU.
@@ -71,7 +72,8 @@ impl Cost {
 }
 
 /// Something that was seen.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// A fact of the environment, a metric, or what a CPU was lost to.
     pub name: String,
@@ -85,7 +87,8 @@ pub struct Evidence {
 }
 
 /// Value of a figure in earlier recordings of the same machine, in its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Before {
     /// The least.
     pub low: f64,
@@ -99,7 +102,8 @@ pub struct Before {
 const USUAL: usize = 3;
 
 /// A value that was seen.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ObservedValue {
     /// As the system says it.
@@ -113,7 +117,8 @@ pub enum ObservedValue {
 }
 
 /// Result of one check.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// Which check.
     pub name: &'static str,
@@ -126,7 +131,8 @@ pub struct Diagnosis {
 }
 
 /// An experiment: what is changed from what to what, and what shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {
     /// As `tickmark experiment` takes it: KNOB=NOW,OTHER.
     pub knob: String,

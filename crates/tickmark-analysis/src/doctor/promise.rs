@@ -2,7 +2,6 @@
 
 use crate::noise::{Cause, GapCause, OTHER_TASKS, Quantile, shares_by_run, summarize_late};
 use crate::report;
-use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_stats::median_of_runs;
 use tickmark_store::Recording;
@@ -12,7 +11,8 @@ const LOST: &str = "tick.lost";
 const CONFIDENCE: f64 = 0.95;
 
 /// Quantity of a promise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Saved {
     /// How much less of the CPU is lost, as a share.
@@ -24,7 +24,8 @@ pub enum Saved {
 }
 
 /// What was promised, and what came, each between the limits of its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Promise {
     /// Of what.
     pub what: Saved,

@@ -1,7 +1,6 @@
 //! Groups of machines that differ from all others: by kernel, firmware, clock source, whatever a fact tells apart.
 
 use super::{Rule, Survey};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::median;
@@ -16,7 +15,8 @@ const FEWEST: usize = 3;
 const MOST: usize = 40;
 
 /// The machines that share the value of a fact.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Set {
     /// The facts that have this value on these machines alone: name and value.
     pub facts: Vec<(String, String)>,
@@ -25,7 +25,8 @@ pub struct Set {
 }
 
 /// A group whose figures differ from those of all other machines.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The group.
     pub set: Set,

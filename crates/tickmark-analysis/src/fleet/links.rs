@@ -4,7 +4,6 @@
 //! pairs is the machine's, and is judged by their median among all machines'. How far is too far says the rule of the machines' figures.
 
 use super::{Bounds, Rule};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::{Sorted, median, outlying};
@@ -34,7 +33,8 @@ pub struct Link {
 }
 
 /// A metric of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LinkMetric {
     /// A byte, there and back: ns.
@@ -44,7 +44,8 @@ pub enum LinkMetric {
 }
 
 /// A machine's role on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LinkRole {
     /// Either end of trips.
@@ -56,7 +57,8 @@ pub enum LinkRole {
 }
 
 /// A pair that is slower than the others of its machines.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slow {
     /// One machine; of a stream the one that sends.
     pub from: String,
@@ -77,7 +79,8 @@ pub struct Slow {
 }
 
 /// A machine whose pairs are slow, whoever is the other.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowMachine {
     /// Which.
     pub node: String,
@@ -94,7 +97,8 @@ pub struct SlowMachine {
 }
 
 /// A pair, or a machine alone, of which there is nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missing {
     /// The machine, or the one that asked.
     pub node: String,
@@ -105,7 +109,8 @@ pub struct Missing {
 }
 
 /// A figure over all pairs.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Of what.
     pub way: LinkMetric,
@@ -116,7 +121,8 @@ pub struct Spread {
 }
 
 /// How links were measured.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct How {
     /// When that began (RFC 3339).
     pub begun: String,
@@ -138,7 +144,8 @@ pub struct Series {
 }
 
 /// The links of a survey, judged.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Links {
     /// How they were measured.
     pub how: How,

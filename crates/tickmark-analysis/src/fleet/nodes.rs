@@ -1,7 +1,6 @@
 //! The machines that lie apart, with what is known of each that is not so of the others.
 
 use super::{Bounds, Survey};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tickmark_wire::Better;
@@ -12,7 +11,8 @@ use crate::report::Unit;
 const RARE: f64 = 0.1;
 
 /// A machine that lies apart.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutlierNode {
     /// Its name.
     pub node: String,
@@ -27,7 +27,8 @@ pub struct OutlierNode {
 }
 
 /// A value that lies apart.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutlyingMetric {
     /// Of what.
     pub metric: String,
@@ -54,7 +55,8 @@ impl OutlyingMetric {
 }
 
 /// A finding of the doctor.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorFinding {
     /// Which check.
     pub check: String,
@@ -65,7 +67,8 @@ pub struct DoctorFinding {
 }
 
 /// A fact that is another on this machine.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistinguishingFact {
     /// Its name.
     pub fact: String,

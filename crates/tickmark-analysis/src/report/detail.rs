@@ -2,13 +2,13 @@
 
 use super::row::Unit;
 use crate::sample::{self, Sample};
-use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_stats::Sorted;
 use tickmark_wire::Headline;
 
 /// A metric in detail.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Detail {
     /// Its name.
     pub metric: String,
@@ -25,7 +25,8 @@ pub struct Detail {
 }
 
 /// One bin of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bin {
     /// Lower end, ns.
     pub from: f64,

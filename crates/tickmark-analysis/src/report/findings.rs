@@ -6,7 +6,6 @@ use super::row::{Row, RowStatus};
 use super::rows::KERNEL_PATH;
 use crate::noise::GapCause;
 use crate::sample::{NoFigure, Sample};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tickmark_store::{Elsewhere, Id, Recording};
@@ -20,7 +19,8 @@ const BUSY: f64 = 0.1;
 const NAMED: usize = 3;
 
 /// One notable thing: shares are of one, times in ns.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "finding")]
 #[expect(missing_docs, reason = "a variant says what its fields are")]
 pub enum Finding {
@@ -34,7 +34,7 @@ pub enum Finding {
     Noise {
         share: f64,
         #[serde(serialize_with = "codes")]
-        #[schemars(with = "std::collections::BTreeMap<String, f64>")]
+        #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
         others: Vec<(GapCause, f64)>,
         id: Id,
     },

@@ -1,14 +1,14 @@
 //! Which machine, which kernel, which settings, how much was measured.
 
 use crate::sample::{Detail, Figures, Sample, configured_hz, figures};
-use schemars::JsonSchema;
 use serde::Serialize;
 use tickmark_stats::median;
 use tickmark_store::{Id, Recording, Run, Status};
 use tickmark_wire::{Better, Environment, Group, Headline, Instrument, Metric, Settled, Unit, names};
 
 /// The header above the rows.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// Of the recording.
     pub id: Id,
@@ -64,7 +64,8 @@ pub struct Header {
 }
 
 /// An emulated machine.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guest {
     /// QEMU's name of it.
     pub machine: String,

@@ -2,7 +2,6 @@
 
 use super::marks::{Mark, NoFloor, Note};
 use crate::sample::SeparateModes;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tickmark_stats::Estimate;
 use tickmark_stats::states::TwoStates;
@@ -12,7 +11,8 @@ use tickmark_wire::Better;
 pub const TAIL: &str = "p99";
 
 /// How a metric ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowStatus {
     /// All of its runs gave a figure.
@@ -100,7 +100,8 @@ pub struct Each {
 }
 
 /// The unit of a row's value, as it is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Unit {
     /// Time.
     #[serde(rename = "ns")]

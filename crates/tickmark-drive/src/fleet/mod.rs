@@ -14,7 +14,6 @@ pub use launch::{LINE, LaunchMethod, Launcher, launch};
 pub use slurm::{down, members};
 
 use crate::Error;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -50,7 +49,8 @@ pub struct SurveyRequest {
 }
 
 /// Result of a machine: a line of `nodes.jsonl`, of which the last one counts.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// Which.
     pub node: String,
@@ -73,7 +73,8 @@ impl Answer {
 }
 
 /// Result of a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Everything.

@@ -1,4 +1,4 @@
-//! What each command prints for programs: named, versioned types, of which the schemas are made.
+//! What each command prints for programs: named, versioned types, of which the tests make the schemas in docs/schema.
 //!
 //! Times are in ns, shares of 1, rates per second, unless a field says otherwise; an interval is `[low, high]`. A field that
 //! goes or changes its meaning raises the version of its page; a new one does not.
@@ -20,6 +20,8 @@ mod lmbench;
 mod paper;
 mod report;
 mod scenario;
+#[cfg(feature = "schema")]
+mod schema;
 mod tick;
 mod versus;
 mod wakes;
@@ -41,19 +43,20 @@ pub use lmbench::Tables;
 pub use paper::{PaperPage, PapersPage};
 pub use report::Report;
 pub use scenario::Scenarios;
+#[cfg(feature = "schema")]
+pub use schema::{JsonSchema, schema, schemars};
 pub use tick::{CpuNoise, TickPage};
 pub use versus::VersusPage;
 pub use wakes::WakesPage;
 
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tickmark_analysis::report::Header;
 use tickmark_stats::Interval;
 
 /// A figure, or `none` with why.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum FigureOrReason<T> {
     Figure(T),
@@ -61,7 +64,8 @@ enum FigureOrReason<T> {
 }
 
 /// Why there is no figure.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NonePage {
     none: String,
 }
@@ -75,6 +79,12 @@ impl<T> FigureOrReason<T> {
     }
 }
 
+/// Types that a schema can be made of: all where none is made.
+#[cfg(not(feature = "schema"))]
+pub trait JsonSchema {}
+#[cfg(not(feature = "schema"))]
+impl<T> JsonSchema for T {}
+
 /// The JSON of a command.
 pub trait Page: Serialize + JsonSchema + Sized {
     /// Its name, as `tickmark schema` takes it.
@@ -83,21 +93,24 @@ pub trait Page: Serialize + JsonSchema + Sized {
     const VERSION: u32 = 1;
 
     /// Its description: that of its type.
+    #[cfg(feature = "schema")]
     #[must_use]
     fn about() -> Option<serde_json::Value> {
-        root::<Self>().get("description").cloned()
+        schema::description::<Self>()
     }
 }
 
 /// Name and version of what follows.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SchemaName {
     name: &'static str,
     version: u32,
 }
 
 /// A page with its schema's name and version before everything else.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Versioned<'a, T> {
     schema: SchemaName,
     #[serde(flatten)]
@@ -111,32 +124,9 @@ impl<'a, T: Page> Versioned<'a, T> {
     }
 }
 
-/// JSON Schema (draft 2020-12) of a page.
-#[must_use]
-pub fn schema<T: Page>() -> Schema {
-    let mut all = root::<Versioned<'_, T>>();
-    // Its own words, and not those of what it stands in.
-    if let Some(about) = T::about() {
-        all.insert("description".to_owned(), about);
-    }
-    all.insert("title".to_owned(), format!("tickmark {}, version {}", T::NAME, T::VERSION).into());
-    let own = json_schema!({
-        "type": "object",
-        "properties": { "name": { "const": T::NAME }, "version": { "const": T::VERSION } },
-        "required": ["name", "version"],
-    });
-    if let Some(place) = all.pointer_mut("/properties/schema") {
-        *place = own.to_value();
-    }
-    all
-}
-
-fn root<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
-}
-
 /// A page about one recording.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded<T> {
     /// Which recording, where and how it was measured.
     recording: Header,
@@ -155,9 +145,31 @@ impl<T: Page> Page for Recorded<T> {
     const NAME: &'static str = T::NAME;
     const VERSION: u32 = T::VERSION;
 
+    #[cfg(feature = "schema")]
     fn about() -> Option<serde_json::Value> {
         T::about()
     }
+}
+
+/// Derives what a type of JSON needs.
+#[cfg(not(feature = "schema"))]
+#[macro_export]
+macro_rules! serialized {
+    ($($item:tt)*) => {
+        #[derive(Debug, serde::Serialize)]
+        $($item)*
+    };
+}
+
+/// Derives what a type of JSON needs, its schema too.
+#[cfg(feature = "schema")]
+#[macro_export]
+macro_rules! serialized {
+    ($($item:tt)*) => {
+        #[derive(Debug, serde::Serialize, $crate::json::JsonSchema)]
+        #[schemars(crate = "tickmark_render::json::schemars")]
+        $($item)*
+    };
 }
 
 /// Defines a type of JSON together with what each of its fields is made from.
@@ -166,9 +178,10 @@ macro_rules! json_object {
     ($($(#[$about:meta])* $vis:vis struct $name:ident($($from:ident: $type:ty),*) {
         $($(#[$doc:meta])* $field:ident: $of:ty = $value:expr,)*
     })*) => {$(
-        $(#[$about])*
-        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
-        $vis struct $name { $($(#[$doc])* $field: $of,)* }
+        $crate::serialized! {
+            $(#[$about])*
+            $vis struct $name { $($(#[$doc])* $field: $of,)* }
+        }
 
         impl $name {
             /// Takes it from what was found.

@@ -3,14 +3,13 @@
 use crate::cli;
 use crate::error::{Code, Error};
 use crate::stat::json::StatPage;
-use schemars::Schema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tickmark_drive::fleet::Answer;
 use tickmark_drive::fleet::links::Measured;
 use tickmark_import::Imported;
-use tickmark_render::json::{self, Page, schema};
+use tickmark_render::json::{self, Page};
 use tickmark_render::json_object;
 use tickmark_store::{Entry, Id, Meta};
 use tickmark_wire::{Better, Format, Headline, Hello, Metric, Name, Offer, Parameter, Picos, Reason, Unit};
@@ -154,15 +153,21 @@ named! {
     FleetHealthPage = "fleet-health",
 }
 
-/// A page, the commands that print it, and how its schema is made.
+/// A page, the commands that print it, and how its schema in docs/schema is made.
 struct PageEntry {
     name: &'static str,
     commands: &'static [&'static str],
-    schema: fn() -> Schema,
+    #[cfg(test)]
+    schema: fn() -> json::schemars::Schema,
 }
 
 const fn known<T: Page>(commands: &'static [&'static str]) -> PageEntry {
-    PageEntry { name: T::NAME, commands, schema: schema::<T> }
+    PageEntry {
+        name: T::NAME,
+        commands,
+        #[cfg(test)]
+        schema: json::schema::<T>,
+    }
 }
 
 const ALL: [PageEntry; 40] = [
@@ -227,13 +232,20 @@ pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
         let near = tickmark_store::did_you_mean(&name, names);
         return Err(Error::Usage(format!("no JSON is called {name}{near}; `tickmark schema` lists them")));
     };
-    super::print_json(&(one.schema)())?;
+    super::print_json(&schemas()?[one.name])?;
     Ok(Code::Done)
+}
+
+/// The schemas of docs/schema by name, packed by build.rs.
+fn schemas() -> Result<Value, Error> {
+    let packed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.gz"));
+    serde_json::from_reader(flate2::read::GzDecoder::new(packed)).map_err(|e| Error::Refused(e.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn every_listed_form_names_one_schema() {
@@ -258,5 +270,26 @@ mod tests {
                 one.name
             );
         }
+    }
+
+    /// docs/schema is what the types say; `cargo xtask docs` writes it.
+    #[test]
+    fn the_schemas_are_those_of_the_types() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+        let made: BTreeMap<PathBuf, String> = (ALL.iter())
+            .map(|one| (folder.join(format!("{}.json", one.name)), (one.schema)()))
+            .map(|(path, schema)| (path, serde_json::to_string_pretty(&schema).unwrap() + "\n"))
+            .collect();
+        if std::env::var_os("TICKMARK_WRITE_REFERENCE").is_some() {
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            made.iter().for_each(|(path, text)| std::fs::write(path, text).unwrap());
+        }
+        let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let written: BTreeMap<PathBuf, String> =
+            files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect();
+        let stale: Vec<_> =
+            made.keys().chain(written.keys()).filter(|path| made.get(*path) != written.get(*path)).collect();
+        assert!(stale.is_empty(), "stale: {stale:?}; cargo xtask docs writes them");
     }
 }

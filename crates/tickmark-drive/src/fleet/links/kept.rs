@@ -2,7 +2,6 @@
 
 use super::super::{Survey, append};
 use crate::Error;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tickmark_store::files::read_regular;
 use tickmark_wire::Nanos;
@@ -14,7 +13,8 @@ pub(in super::super) const FILE: &str = "links.jsonl";
 const LONGEST: u64 = 1 << 30;
 
 /// Pairs that were measured by one command: with others they are not compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// When it began.
     pub begun: jiff::Timestamp,
@@ -27,7 +27,8 @@ pub struct Series {
 }
 
 /// A pair that was measured, or a machine that could not take part.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// The machine that asked.
     pub asks: String,
@@ -51,7 +52,8 @@ pub struct Measured {
 }
 
 /// Observations of both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkObservation {
     /// Ns that a byte took there and back: some of them, evenly taken.
     pub trips: Vec<u32>,
