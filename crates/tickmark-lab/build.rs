@@ -1,4 +1,4 @@
-//! Packs the source of the static programs: the lab builds them where they are needed, also after `cargo install`.
+//! Packs the sources of what the lab compiles where it is needed, also after `cargo install`: the static programs, and what is in C.
 
 use std::fs;
 use std::io::{Error, Write};
@@ -6,29 +6,41 @@ use std::path::{Path, PathBuf};
 
 /// The static programs, and what they are built from.
 const CRATES: [&str; 8] = [
-    "tickmark-agent",
-    "tickmark-database",
-    "tickmark-load",
-    "tickmark-preload",
-    "tickmark-probe",
-    "tickmark-select-index",
-    "tickmark-timer",
-    "tickmark-wire",
+    "crates/tickmark-agent",
+    "crates/tickmark-database",
+    "crates/tickmark-load",
+    "crates/tickmark-preload",
+    "crates/tickmark-probe",
+    "crates/tickmark-select-index",
+    "crates/tickmark-timer",
+    "crates/tickmark-wire",
 ];
 
+/// The small agent, QEMU's plugin, and modules of the kernel.
+const IN_C: [&str; 4] = ["agent-c", "tcg-plugin", "kernel/tickmark_clock", "kernel/tickmark_timer"];
+
 fn main() -> Result<(), Error> {
+    let is_built = |path: &Path| !path.ends_with("tests.rs");
+    pack("sources.gz", &["Cargo.toml", "Cargo.lock"], &CRATES, is_built)?;
+    let is_in_c = |path: &Path| {
+        path.ends_with("Kbuild") || path.extension().is_some_and(|end| end == "c" || end == "h")
+    };
+    pack("c-sources.gz", &[], &IN_C, is_in_c)
+}
+
+/// Each file as a line with its length and its path, then its content.
+fn pack(name: &str, files: &[&str], folders: &[&str], wanted: impl Fn(&Path) -> bool) -> Result<(), Error> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).ok_or_else(|| Error::other(name));
     let workspace = variable("CARGO_MANIFEST_DIR")?.join("../..");
-    let mut paths = vec![PathBuf::from("Cargo.toml"), PathBuf::from("Cargo.lock")];
-    for name in CRATES {
-        let folder = Path::new("crates").join(name);
-        println!("cargo:rerun-if-changed={}", workspace.join(&folder).display());
-        find(&workspace, &folder, &mut paths)?;
+    let mut paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+    for folder in folders {
+        println!("cargo:rerun-if-changed={}", workspace.join(folder).display());
+        find(&workspace, Path::new(folder), &mut paths)?;
     }
     paths.sort();
-    let file = fs::File::create(variable("OUT_DIR")?.join("sources.gz"))?;
+    let file = fs::File::create(variable("OUT_DIR")?.join(name))?;
     let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::best());
-    for path in &paths {
+    for path in paths.iter().filter(|path| wanted(path)) {
         let content = fs::read(workspace.join(path))?;
         writeln!(packed, "{} {}", content.len(), path.display())?;
         packed.write_all(&content)?;

@@ -67,7 +67,8 @@ impl From<Sizes> for tickmark_probe::Sizes {
 pub(crate) fn run() -> ExitCode {
     let mut line = String::new();
     let request = std::io::stdin().read_line(&mut line).map_err(|e| e.to_string());
-    let request = request.and_then(|_| serde_json::from_str::<Request>(&line).map_err(|e| e.to_string()));
+    let request =
+        request.and_then(|_| serde_json::from_slice::<Request>(line.as_bytes()).map_err(|e| e.to_string()));
     let events = match request {
         Ok(request) => measure(&request),
         Err(_) => return ExitCode::from(2),

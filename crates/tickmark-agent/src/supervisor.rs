@@ -99,7 +99,7 @@ fn read_plan() -> Result<Plan, String> {
     let mut line = String::new();
     // Nothing follows the line: later, only the end of standard input is waited for.
     std::io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string())?;
-    serde_json::from_str(&line).map_err(|e| e.to_string())
+    serde_json::from_slice(line.as_bytes()).map_err(|e| e.to_string())
 }
 
 /// Standard output, a line an event, flushed each time. Once nobody reads, events are dropped.

@@ -30,7 +30,7 @@ impl Survey {
     pub(crate) fn plan(words: &[String]) -> Result<Plan, String> {
         let plan = words.get(1).and_then(|word| pieces::text(word));
         let plan = plan.ok_or("it is damaged: did the launcher cut or change it?")?;
-        serde_json::from_str(&plan).map_err(|error| error.to_string())
+        serde_json::from_slice(plan.as_bytes()).map_err(|error| error.to_string())
     }
 
     /// Writes lines in pieces, each in one go: launchers keep lines whole.

@@ -241,7 +241,7 @@ fn dosed(recording: &Recording, runs: &[&Run]) -> Option<Dosed> {
     for run in runs {
         let all = slices(recording, run)?;
         let mut doses: Vec<f64> = all.iter().map(|slice| slice[0]).collect();
-        doses.sort_by(f64::total_cmp);
+        doses.sort_unstable_by(f64::total_cmp);
         doses.dedup();
         blocks.extend(all.chunks_exact(doses.len().max(1)).map(<[Slice]>::to_vec));
     }

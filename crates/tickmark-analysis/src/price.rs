@@ -29,7 +29,7 @@ impl Price {
             nanos.get(name).map(|nanos| nanos / count).filter(|price| price.is_finite() && *price > 0.0)
         };
         let mut prices: Vec<f64> = instructions.iter().filter_map(one).collect();
-        prices.sort_by(f64::total_cmp);
+        prices.sort_unstable_by(f64::total_cmp);
         let (low, high) = (*prices.first()?, *prices.last()?);
         let median = tickmark_stats::median(prices.iter().copied())?;
         (prices.len() >= LEAST).then_some(Self { paths: prices.len(), low, median, high })
@@ -52,7 +52,7 @@ impl Price {
     #[must_use]
     pub fn predict(&self, instructions: f64) -> [f64; 3] {
         let mut all = [self.low, self.median, self.high].map(|price| price * instructions);
-        all.sort_by(f64::total_cmp);
+        all.sort_unstable_by(f64::total_cmp);
         all
     }
 }

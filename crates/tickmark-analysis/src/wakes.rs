@@ -171,7 +171,7 @@ impl WakeUpSummary {
         let count = late.as_slice().len();
         let worst = *late.as_slice().last()?;
         let mut lengths: Vec<f64> = request.lengths.iter().copied().chain(LIMITS).chain([worst]).collect();
-        lengths.sort_by(f64::total_cmp);
+        lengths.sort_unstable_by(f64::total_cmp);
         lengths.dedup();
         let clusters = |length: f64| {
             let later = |run: &Vec<f64>| run.iter().map(|late| *late > length).collect();
@@ -217,7 +217,7 @@ pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> O
     };
     ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     let mut intervals: Vec<f64> = recording.runs.iter().filter_map(|run| interval(&run.planned)).collect();
-    intervals.sort_by(f64::total_cmp);
+    intervals.sort_unstable_by(f64::total_cmp);
     intervals.dedup();
     let interval = intervals.first().copied().filter(|_| intervals.len() == 1);
     if interval.is_some() {

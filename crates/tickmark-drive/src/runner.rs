@@ -25,7 +25,7 @@ pub fn serve() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         // While a command runs, nothing but the end of standard input comes.
-        let reply: ExecutionReply = serde_json::from_str(&line)
+        let reply: ExecutionReply = serde_json::from_slice(line.as_bytes())
             .map_err(|error| error.to_string())
             .and_then(|request| runner.carry_out(&request, std::io::stdin().as_fd()));
         let Ok(reply) = serde_json::to_string(&reply) else { return ExitCode::FAILURE };
@@ -78,7 +78,7 @@ impl Runner {
         }
         let mut line = String::new();
         self.stdout.read_line(&mut line).map_err(|_| gone())?;
-        let reply: ExecutionReply = serde_json::from_str(&line).map_err(|_| gone())?;
+        let reply: ExecutionReply = serde_json::from_slice(line.as_bytes()).map_err(|_| gone())?;
         reply.map_err(Error::Refused)
     }
 }

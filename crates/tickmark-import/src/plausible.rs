@@ -74,7 +74,7 @@ pub(super) fn remark(found: &mut Imported) {
         .filter_map(|name| Some((*name, found.series.get(*name)?.values.first()?.value)))
         .collect();
     let mut sorted: Vec<f64> = costs.iter().map(|(_, cost)| *cost).collect();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     if let Some(middle) = sorted.get(sorted.len().saturating_sub(1) / 2).filter(|_| sorted.len() > 2) {
         for (name, cost) in costs.iter().filter(|(_, cost)| cost / middle > FAR) {
             remarks.push(format!("{name} takes {:.0} times the median of its neighbours", cost / middle));

@@ -3,14 +3,12 @@
 use crate::cache::Cache;
 use crate::compiled::Recipe;
 use crate::kernel::Arch;
+use crate::packed::c_sources;
 use crate::{Error, tools};
 use std::path::PathBuf;
 
-macro_rules! sources {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../../agent-c/", $name)))),*] };
-}
-
-const SOURCES: &[(&str, &str)] = sources!["agent.h" "main.c" "guest.c" "events.c" "figures.c" "stream.c" "operations.c" "tick.c" "calls.c" "processes.c" "network.c" "memory.c"];
+/// The folder of its sources.
+const FOLDER: &str = "agent-c";
 
 /// As agent-c/README.md has them.
 const FLAGS: [&str; 4] = ["-std=c99", "-O2", "-static", "-w"];
@@ -19,7 +17,9 @@ const FLAGS: [&str; 4] = ["-std=c99", "-O2", "-static", "-w"];
 #[must_use]
 pub fn small_agent_has(probe: &str) -> bool {
     let row = format!("{{ \"{probe}\", ");
-    SOURCES.iter().any(|(file, text)| *file == "main.c" && text.contains(&row))
+    let has_it =
+        |(file, text): &(String, Vec<u8>)| file == "main.c" && String::from_utf8_lossy(text).contains(&row);
+    c_sources(FOLDER).is_ok_and(|files| files.iter().any(has_it))
 }
 
 /// The small agent for an architecture, compiled where it is not in the cache.
@@ -31,7 +31,7 @@ pub fn small_agent(cache: &Cache, arch: Arch, stop: &dyn Fn() -> bool) -> Result
         what: format!("agent-c for {}", arch.name()),
         name: "agent-c",
         kind: "agents",
-        sources: SOURCES,
+        sources: c_sources(FOLDER)?,
         compiler: tools::compiler(arch)?,
         flags: FLAGS.map(str::to_owned).to_vec(),
         made_for: arch.name(),

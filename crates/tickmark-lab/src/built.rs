@@ -64,7 +64,7 @@ impl Need {
 pub(crate) fn find_built(cache: &Cache, kernel: &Kernel, key: &str) -> Option<Built> {
     let folder = cache.entry(KIND, key);
     let text = std::fs::read_to_string(folder.join("kernel.json")).ok()?;
-    let entry: Entry = serde_json::from_str(&text).ok()?;
+    let entry: Entry = serde_json::from_slice(text.as_bytes()).ok()?;
     let image = folder.join("image");
     image.is_file().then(|| Built {
         kernel: *kernel,

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::cache::{Cache, hash};
+use crate::packed::Files;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,7 +14,7 @@ pub(crate) struct Recipe<'a> {
     pub(crate) name: &'a str,
     /// The kind of its cache entry.
     pub(crate) kind: &'a str,
-    pub(crate) sources: &'a [(&'a str, &'a str)],
+    pub(crate) sources: Files,
     pub(crate) compiler: PathBuf,
     pub(crate) flags: Vec<String>,
     /// What else makes it another one.
@@ -40,7 +41,8 @@ impl Recipe<'_> {
         let version = version(&self.compiler)?;
         let mut texts = vec![self.made_for, &version];
         texts.extend(self.flags.iter().map(String::as_str));
-        texts.extend(self.sources.iter().map(|(_, text)| *text));
+        let sources: Vec<_> = self.sources.iter().map(|(_, text)| String::from_utf8_lossy(text)).collect();
+        texts.extend(sources.iter().map(AsRef::as_ref));
         let entry = cache.entry(self.kind, &hash(&texts));
         let made = entry.join(self.name);
         if made.is_file() {
@@ -55,7 +57,7 @@ impl Recipe<'_> {
         let work = cache.work(self.kind);
         std::fs::create_dir_all(&work).map_err(Error::file("make", &work))?;
         self.compile(cache, &work)?;
-        for (name, _) in self.sources {
+        for (name, _) in &self.sources {
             let _ = std::fs::remove_file(work.join(name));
         }
         cache.install(&work, &entry)?;
@@ -65,7 +67,7 @@ impl Recipe<'_> {
     fn compile(&self, cache: &Cache, work: &Path) -> Result<(), Error> {
         let mut gcc = Command::new(&self.compiler);
         gcc.args(&self.flags).args(["-o", self.name]).current_dir(work);
-        for (name, text) in self.sources {
+        for (name, text) in &self.sources {
             std::fs::write(work.join(name), text).map_err(Error::file("write", work.join(name)))?;
             if name.ends_with(".c") {
                 gcc.arg(name);

@@ -28,6 +28,7 @@ mod kernel;
 mod libraries;
 mod make;
 mod module;
+mod packed;
 mod plugin;
 mod qemu;
 mod series;

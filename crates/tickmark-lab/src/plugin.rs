@@ -4,18 +4,12 @@
 use crate::cache::Cache;
 use crate::compiled::{Recipe, version};
 use crate::kernel::Arch;
+use crate::packed::c_sources;
 use crate::qemu::path;
 use crate::symbols::Symbols;
 use crate::{Error, tools};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-macro_rules! sources {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../../tcg-plugin/", $name)))),*] };
-}
-
-const SOURCES: &[(&str, &str)] =
-    sources!["qemu.h" "plugin.h" "explain.c" "decode.c" "symbols.c" "visits.h" "visits.c" "tree.c" "cache.c"];
 
 /// As tcg-plugin/explain.c has them.
 const FLAGS: [&str; 6] = ["-std=c11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-w"];
@@ -58,7 +52,7 @@ pub fn plugin(cache: &Cache, arch: Arch, stop: &dyn Fn() -> bool) -> Result<Path
         what: "the plugin of QEMU".to_owned(),
         name: "explain.so",
         kind: "plugins",
-        sources: SOURCES,
+        sources: c_sources("tcg-plugin")?,
         // It is a part of QEMU, and not of the guest.
         compiler: tools::compiler(Arch::X86_64)?,
         flags: flags.collect(),

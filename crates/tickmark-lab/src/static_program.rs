@@ -3,14 +3,10 @@
 
 use crate::cache::{Cache, hash};
 use crate::inventory::cargo;
+use crate::packed::{RUST, unpacked};
 use crate::{Error, is_static};
-use flate2::read::GzDecoder;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Files, each as a line with its length and its path, then its content.
-const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.gz"));
 
 /// The kind of these cache entries: static programs, linked with the static C library (crt-static).
 const KIND: &str = "programs";
@@ -61,7 +57,7 @@ impl StaticProgram {
         building();
         let work = cache.work(KIND);
         let source = work.join("source");
-        unpack(SOURCES, &source)?;
+        unpack(RUST, &source)?;
         let target = work.join("target");
         let built = build_static(Command::new("cargo"), self, std::env::consts::ARCH, &source, &target);
         let built = built.map_err(|said| if stop() { Error::Stopped } else { self.failed(cache, &said) })?;
@@ -76,7 +72,7 @@ impl StaticProgram {
 
     /// Its folder in the cache, whether it is there or not: by the sources in this program and by the compiler.
     fn entry(self, cache: &Cache) -> Result<PathBuf, Error> {
-        Ok(cache.entry(KIND, &hash(&[self.name(), &crate::digest(SOURCES), &cargo()?])))
+        Ok(cache.entry(KIND, &hash(&[self.name(), &crate::digest(RUST), &cargo()?])))
     }
 
     /// Its path in the cache, where it was built before.
@@ -122,16 +118,7 @@ impl StaticProgram {
 
 /// Unpacks the sources into a folder as a workspace of their own.
 fn unpack(packed: &[u8], folder: &Path) -> Result<(), Error> {
-    let mut packed = BufReader::new(GzDecoder::new(packed));
-    let damaged = || Error::Usage("the sources in this program are damaged".to_owned());
-    loop {
-        let mut line = String::new();
-        if packed.read_line(&mut line).map_err(Error::file("unpack", folder))? == 0 {
-            return Ok(());
-        }
-        let (length, name) = line.trim_end().split_once(' ').ok_or_else(damaged)?;
-        let mut content = vec![0; length.parse().map_err(|_| damaged())?];
-        packed.read_exact(&mut content).map_err(Error::file("unpack", folder))?;
+    for (name, mut content) in unpacked(packed)? {
         if name == "Cargo.toml" {
             // The program itself is not there.
             let text = String::from_utf8_lossy(&content);
@@ -143,6 +130,7 @@ fn unpack(packed: &[u8], folder: &Path) -> Result<(), Error> {
         std::fs::create_dir_all(parent).map_err(Error::file("make", parent))?;
         std::fs::write(&path, content).map_err(Error::file("write", &path))?;
     }
+    Ok(())
 }
 
 /// Builds a program that takes nothing from where it runs, from a workspace, into a target folder; its path.
@@ -247,14 +235,14 @@ mod tests {
     #[test]
     fn the_sources_are_a_workspace() {
         let folder = tempfile::tempdir().unwrap();
-        unpack(SOURCES, folder.path()).unwrap();
+        unpack(RUST, folder.path()).unwrap();
         let text = std::fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
         assert!(text.contains("[profile.agent]") && !text.contains("default-members"), "{text}");
         for program in [StaticProgram::Agent, StaticProgram::SelectIndex] {
             let main = folder.path().join("crates").join(program.name()).join("src/main.rs");
             assert!(main.is_file(), "{}", main.display());
         }
-        let error = unpack(&SOURCES[..SOURCES.len() / 2], &folder.path().join("half")).unwrap_err();
+        let error = unpack(&RUST[..RUST.len() / 2], &folder.path().join("half")).unwrap_err();
         assert!(error.to_string().contains("cannot unpack"), "{error}");
     }
 }

@@ -153,7 +153,7 @@ impl Balance {
     #[must_use]
     pub fn fit(values: &[(f64, f64)]) -> Option<Self> {
         let mut rates: Vec<f64> = values.iter().map(|(hz, _)| *hz).collect();
-        rates.sort_by(f64::total_cmp);
+        rates.sort_unstable_by(f64::total_cmp);
         rates.dedup();
         if rates.len() < 3 || rates[0] <= 0.0 {
             return None;

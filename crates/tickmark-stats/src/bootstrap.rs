@@ -35,7 +35,7 @@ pub fn bca<T: Clone>(
         values.push(statistic(&drawn));
     }
     values.retain(|value| !value.is_nan());
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let (least, most) = (*values.first()?, *values.last()?);
     if least == most {
         return None;

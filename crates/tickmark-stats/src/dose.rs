@@ -97,7 +97,7 @@ pub fn is_calibrated(blocks: &[Vec<Slice>]) -> bool {
 fn charged(blocks: &[&Vec<Slice>]) -> Option<f64> {
     let all = || blocks.iter().flat_map(|block| block.iter());
     let mut doses: Vec<f64> = all().map(|slice| slice.nominal).collect();
-    doses.sort_by(f64::total_cmp);
+    doses.sort_unstable_by(f64::total_cmp);
     doses.dedup();
     let point = |requested: &f64| {
         let own = || all().filter(|slice| slice.nominal == *requested);

@@ -161,7 +161,7 @@ impl Line {
         let (start, per_byte) = (self.start, self.per_byte);
         let residual = |(size, time): &(f64, f64)| ((start + per_byte * size - time) / time).abs();
         let mut residuals: Vec<f64> = points[first..=last].iter().map(residual).collect();
-        residuals.sort_by(f64::total_cmp);
+        residuals.sort_unstable_by(f64::total_cmp);
         let free = (last - first).saturating_sub(1).max(1) as f64;
         let (variance, point) = (self.sum / free, t_point(0.025, free));
         let interval = |value: f64, own: Option<f64>| {

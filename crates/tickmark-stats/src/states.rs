@@ -51,7 +51,7 @@ impl TwoStates {
 #[must_use]
 pub fn two_states(values: &[f64]) -> Option<TwoStates> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let count = sorted.len();
     if count < FEWEST || !sorted.iter().all(|value| *value > 0.0 && value.is_finite()) {
         return None;

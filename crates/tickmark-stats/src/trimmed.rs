@@ -81,7 +81,7 @@ pub fn trimmed(values: &[f64], step: f64) -> Option<Difference> {
         return None;
     }
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     // What is taken off counts as the last value that is not, before anything is squared: no spike costs the others their digits.
     let (low, high) = (sorted[off], sorted[sorted.len() - 1 - off]);
     let middle = sorted[sorted.len() / 2];

@@ -121,7 +121,7 @@ fn first_cpu() -> Result<u32> {
 /// are. Each look has its part of the level.
 fn against(few: &[f64], other: &[f64]) -> Option<Interval> {
     let mut ratios: Vec<f64> = few.iter().zip(other).map(|(few, other)| other / few).collect();
-    ratios.sort_by(f64::total_cmp);
+    ratios.sort_unstable_by(f64::total_cmp);
     let level = LEVEL * TURNS as f64 / MOST as f64;
     quantile_interval(&ratios, 0.5, 1.0 - level).map(|(interval, _)| interval)
 }

@@ -149,7 +149,7 @@ impl LateWakes {
             .map(|wake| wake.late - lost(wake))
             .chain(self.unknown.iter().copied())
             .collect();
-        all.sort_by(f64::total_cmp);
+        all.sort_unstable_by(f64::total_cmp);
         WITHOUT.map(|q| quantile(&all, self.wake_ups, self.above, q, confidence))
     }
 }
@@ -326,7 +326,7 @@ fn joined(title: String, runs: Vec<LateRun>, length: f64, confidence: f64) -> La
     latest.sort_by(|a, b| b.late.total_cmp(&a.late));
     let tail = |late: &dyn Fn(&LateWake) -> f64| {
         let mut all: Vec<f64> = latest.iter().map(late).chain(others.iter().copied()).collect();
-        all.sort_by(f64::total_cmp);
+        all.sort_unstable_by(f64::total_cmp);
         WITHOUT.map(|q| quantile(&all, wake_ups, above, q, confidence))
     };
     let count = latest.iter().filter(|wake| wake.late > length).count();

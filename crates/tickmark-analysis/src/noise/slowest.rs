@@ -158,7 +158,7 @@ fn joined(runs: Vec<SlowRun>) -> Slowest {
     }
     let tail = |length: &dyn Fn(&SlowRequest) -> f64| {
         let mut all: Vec<f64> = slow.iter().map(length).collect();
-        all.sort_by(f64::total_cmp);
+        all.sort_unstable_by(f64::total_cmp);
         WITHOUT.map(|q| quantile(&all, requests, above, q, CONFIDENCE))
     };
     let reason = |request: &SlowRequest| {

@@ -284,7 +284,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         span += run.span;
     }
     // Runs see the same train at rates that differ by less than they are known.
-    trains.sort_by(f64::total_cmp);
+    trains.sort_unstable_by(f64::total_cmp);
     trains.dedup_by(|next, first| *next <= *first * (1.0 + super::SAME));
     let takers = takers(&occurrences, span, cost);
     let total = |cause: &Cause| {

@@ -201,7 +201,9 @@ impl Survey {
         };
         let mut known: BTreeMap<String, Answer> = BTreeMap::new();
         // Half a line is what a kill leaves.
-        for mut answer in text.lines().filter_map(|line| serde_json::from_str::<Answer>(line).ok()) {
+        for mut answer in
+            text.lines().filter_map(|line| serde_json::from_slice::<Answer>(line.as_bytes()).ok())
+        {
             answer.clean();
             let better = known.get(&answer.node).is_none_or(|old| answer.outcome <= old.outcome);
             if better {

@@ -153,7 +153,7 @@ impl Holder {
         let mut text = String::new();
         file.rewind().ok()?;
         file.take(LONGEST).read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
+        serde_json::from_slice(text.as_bytes()).ok()
     }
 
     /// Refuses to take a value that a killed experiment left changed for the original: its journal says so, or, where that is gone, the

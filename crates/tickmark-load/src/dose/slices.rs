@@ -221,7 +221,7 @@ impl<'a, 'b> Slices<'a, 'b> {
         let cpu: i64 = after.cpu.iter().map(more).sum();
         let took = self.load.took().map(|all| {
             let mut all = all.to_vec();
-            all.sort_by(f64::total_cmp);
+            all.sort_unstable_by(f64::total_cmp);
             all[all.len() / 2]
         });
         Ok(Slice {

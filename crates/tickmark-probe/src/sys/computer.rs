@@ -334,7 +334,7 @@ mod tests {
                 }
             }
             for (mut off, most) in found.into_iter().zip(MOST) {
-                off.sort_by(f64::total_cmp);
+                off.sort_unstable_by(f64::total_cmp);
                 println!(
                     "duty {duty}: off by {:+.4} in the median, {:+.4} to {:+.4}",
                     off[4], off[0], off[7]

@@ -50,7 +50,7 @@ impl Forest {
             .map(|bar| (middle - ends(bar).0).abs().max((ends(bar).1 - middle).abs()))
             .filter(|far| far.is_finite())
             .collect();
-        far.sort_by(f64::total_cmp);
+        far.sort_unstable_by(f64::total_cmp);
         let most = far.get(far.len().saturating_sub(1) * 9 / 10).copied()?.max(1.5 * margin);
         let low = self.bars.iter().map(|bar| ends(bar).0).fold(middle - margin, f64::min).max(middle - most);
         let high = self.bars.iter().map(|bar| ends(bar).1).fold(middle + margin, f64::max).min(middle + most);

@@ -39,7 +39,7 @@ impl Journal {
             // A line that a kill cut off is none.
             Ok(bytes) => String::from_utf8_lossy(&bytes)
                 .lines()
-                .filter_map(|line| serde_json::from_str(line).ok())
+                .filter_map(|line| serde_json::from_slice(line.as_bytes()).ok())
                 .collect(),
         };
         let file = open_regular(&path, File::options().create(true).append(true));

@@ -239,7 +239,10 @@ pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
 /// The schemas of docs/schema by name, packed by build.rs.
 fn schemas() -> Result<Value, Error> {
     let packed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.gz"));
-    serde_json::from_reader(flate2::read::GzDecoder::new(packed)).map_err(|e| Error::Refused(e.to_string()))
+    std::io::read_to_string(flate2::read::GzDecoder::new(packed))
+        .map_err(serde_json::Error::io)
+        .and_then(|text| serde_json::from_str(&text))
+        .map_err(|e| Error::Refused(e.to_string()))
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ fn outliers(values: &mut Vec<f64>, summary: &Summary, manner: Manner) -> Outlier
         listed.select_nth_unstable_by(LISTED, |a, b| far(b).total_cmp(&far(a)));
         listed.truncate(LISTED);
     }
-    listed.sort_by(f64::total_cmp);
+    listed.sort_unstable_by(f64::total_cmp);
     if manner.drop_outliers {
         values.retain(|value| !beyond(value));
     }

@@ -29,7 +29,7 @@ fn a_bill_has_what_the_command_took_and_adds_up() {
     let run =
         |run: usize| parts.iter().map(|part| page["parts"][part]["runs"][run].as_f64().unwrap()).sum::<f64>();
     let mut sums = [0, 1, 2].map(run);
-    sums.sort_by(f64::total_cmp);
+    sums.sort_unstable_by(f64::total_cmp);
     assert!((sums[1] - total).abs() < 1e3, "{sums:?} and {total}: {page}");
     let text = out(&bench.run(&["bill", "--of", "half"]));
     assert!(text.contains("billed to it") && text.contains("without them, billed"), "{text}");

@@ -122,7 +122,10 @@ pub fn links(survey: &Survey) -> Result<Vec<Measured>, Error> {
         text => text.unwrap_or_default(),
     };
     // Half a line is what a kill leaves.
-    Ok(String::from_utf8_lossy(&text).lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(String::from_utf8_lossy(&text)
+        .lines()
+        .filter_map(|line| serde_json::from_slice(line.as_bytes()).ok())
+        .collect())
 }
 
 /// Keeps them, on the disk when this returns.

@@ -11,7 +11,7 @@ fn what_came_while_the_loop_did_not_look_is_not_missing() {
             .train(1000.0, 6_000.0, 1.0, false, false);
         let Planted { gaps, mut random, .. } = planted;
         let mut ticks: Vec<f64> = gaps.iter().filter(|gap| gap.1 > 12_000.0).map(|gap| gap.0).collect();
-        ticks.sort_by(f64::total_cmp);
+        ticks.sort_unstable_by(f64::total_cmp);
         let shift = ticks[0]
             - 10_000.0
             - gaps.iter().filter(|gap| gap.1 < 12_000.0).map(|gap| gap.0).fold(f64::MAX, f64::min);
