@@ -20,10 +20,13 @@ const CRATES: [&str; 8] = [
 const IN_C: [&str; 4] = ["agent-c", "tcg-plugin", "kernel/tickmark_clock", "kernel/tickmark_timer"];
 
 fn main() -> Result<(), Error> {
+    // Cargo asks for no file of a module that is there for tests alone.
     let is_built = |path: &Path| !path.ends_with("tests.rs");
     pack("sources.gz", &["Cargo.toml", "Cargo.lock"], &CRATES, is_built)?;
+    // Kbuild leaves NAME.mod.c beside the sources.
     let is_in_c = |path: &Path| {
-        path.ends_with("Kbuild") || path.extension().is_some_and(|end| end == "c" || end == "h")
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name == "Kbuild" || name.ends_with(".h") || name.ends_with(".c") && !name.ends_with(".mod.c")
     };
     pack("c-sources.gz", &[], &IN_C, is_in_c)
 }
@@ -33,8 +36,10 @@ fn pack(name: &str, files: &[&str], folders: &[&str], wanted: impl Fn(&Path) -> 
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).ok_or_else(|| Error::other(name));
     let workspace = variable("CARGO_MANIFEST_DIR")?.join("../..");
     let mut paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+    for path in files.iter().chain(folders) {
+        println!("cargo:rerun-if-changed={}", workspace.join(path).display());
+    }
     for folder in folders {
-        println!("cargo:rerun-if-changed={}", workspace.join(folder).display());
         find(&workspace, Path::new(folder), &mut paths)?;
     }
     paths.sort();

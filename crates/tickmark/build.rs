@@ -22,19 +22,33 @@ fn main() -> Result<(), Error> {
             // Cargo does not strip a package that the profile names.
             println!("cargo:rustc-link-arg-bins=-Wl,-s,-O2,--no-eh-frame-hdr,-T,{}", script.display());
         }
-        // Rust's own linker is the one of this processor; functions with the same code become one.
-        if of("CARGO_CFG_TARGET_ARCH") == "x86_64" && of("PROFILE") == "release" {
+        if of("PROFILE") == "release"
+            && links_by_lld(&of("TARGET"), &of("RUSTC"), &of("CARGO_ENCODED_RUSTFLAGS"))
+        {
+            // Functions with the same code become one. Nothing here compares their addresses, but SQLite those of its own built-in functions,
+            // which differ.
             println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
         }
     }
     Ok(())
 }
 
-/// One JSON object: each schema by its file's name.
+/// True if Rust takes the linker that comes with it, as it does for this target where it has one: GNU's has no such option.
+fn links_by_lld(target: &str, rustc: &str, flags: &str) -> bool {
+    let sysroot = std::process::Command::new(rustc).args(["--print", "sysroot"]).output();
+    let sysroot =
+        sysroot.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default();
+    let linker = Path::new(&sysroot).join("lib/rustlib").join(target).join("bin/gcc-ld/ld.lld");
+    let is_chosen = ["linker-features", "fuse-ld", "linker="].iter().any(|option| flags.contains(option));
+    target == "x86_64-unknown-linux-gnu" && linker.is_file() && !is_chosen
+}
+
+/// One JSON object: each schema by its file's name; `cargo xtask docs` writes those that are not there.
 fn pack_schemas(folder: &Path, into: &Path) -> Result<(), Error> {
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut files =
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    files.retain(|path| path.extension().is_some_and(|end| end == "json"));
     files.sort();
     let mut packed = flate2::write::GzEncoder::new(fs::File::create(into)?, flate2::Compression::best());
     let mut before = "{";

@@ -3,6 +3,7 @@
 use crate::report;
 use tickmark_stats::balance::judge;
 pub use tickmark_stats::balance::{Judged, Prefers};
+use tickmark_stats::order::smallest_first;
 use tickmark_store::Recording;
 use tickmark_wire::{Better, Metric, names};
 
@@ -53,7 +54,7 @@ pub fn balance_of_hz(recordings: &[Recording], margin: f64) -> Option<Balanced> 
     let own = number.or_else(|| metric(names::COMMAND_TIME))?;
     let level = |one| level(one, own, is_inverse);
     let mut levels: Vec<Level> = recordings.iter().map(level).collect::<Option<_>>()?;
-    levels.sort_by(|a, b| a.hz.total_cmp(&b.hz));
+    smallest_first(&mut levels, |one| one.hz);
     if levels.windows(2).any(|pair| pair[0].hz >= pair[1].hz) || levels.len() < 2 {
         return None;
     }

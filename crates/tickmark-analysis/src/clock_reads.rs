@@ -2,6 +2,7 @@
 
 use crate::sample::{Sample, tallied};
 use tickmark_stats::median;
+use tickmark_stats::order::largest_first;
 use tickmark_store::Recording;
 use tickmark_wire::names;
 
@@ -55,7 +56,7 @@ pub fn read_clock_reads(recording: &Recording) -> Option<Result<Reads, String>> 
         let count = runs.len() as f64;
         let mut all: Vec<(String, f64)> =
             tallied(&runs).into_iter().map(|(name, sum)| (name, sum as f64 / count)).collect();
-        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        largest_first(&mut all, |one| one.1);
         (count > 0.0).then_some(all)
     };
     let reads = || {

@@ -11,6 +11,7 @@ pub use calls::{Calls, parse};
 pub use difference::{Change, difference};
 
 use std::collections::{BTreeMap, BTreeSet};
+use tickmark_stats::order::largest_first;
 use tickmark_store::Recording;
 use tickmark_wire::{Batches, Observations, Part, names};
 
@@ -266,7 +267,7 @@ fn of_calls(
     let by_entry = calls.by_entry();
     let names = by_entry.keys().filter(|name| is_interrupt(name));
     let mut interrupts: Vec<Interrupt> = names.map(|name| interrupt(&calls, name)).collect();
-    interrupts.sort_by(|a, b| (b.mean * b.count as f64).total_cmp(&(a.mean * a.count as f64)));
+    largest_first(&mut interrupts, |one| one.mean * one.count as f64);
     let program = calls.nodes.first();
     Explanation {
         metric,
@@ -334,7 +335,7 @@ fn interrupt(calls: &Calls, name: &str) -> Interrupt {
             let mut differs_by: Vec<(String, f64)> =
                 names.iter().map(|name| ((*name).clone(), by(name))).collect();
             differs_by.retain(|(_, by)| by.abs() >= 0.5);
-            differs_by.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+            largest_first(&mut differs_by, |one| one.1.abs());
             differs_by.truncate(TOLD);
             let (instructions, count, is_nested) = (kind.instructions, kind.count, entry.is_nested);
             let is_usual = usual.is_some_and(|usual| std::ptr::eq(kind, usual));

@@ -2,6 +2,7 @@
 
 use crate::noise::{Slowest, summarize_slowest};
 use crate::sample::{Detail, Figures, Sample, Spread, tallied};
+use tickmark_stats::order::smallest_first;
 use tickmark_stats::{Estimate, median_of_runs};
 use tickmark_store::{Recording, Run, Status};
 use tickmark_wire::{Arguments, Metric, Nanos, Observations, names};
@@ -246,7 +247,7 @@ pub fn timed_runs(recording: &Recording) -> Vec<TimedRun> {
                 .filter_map(move |metric| of(run, metric))
         })
         .collect();
-    all.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+    smallest_first(&mut all, |one| one.begin);
     all
 }
 

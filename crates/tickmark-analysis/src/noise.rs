@@ -20,6 +20,7 @@ pub use witness::{RecordingCost, Taker, Witness, WitnessedGap, shares_by_run};
 
 use crate::sample::{NoFigure, Sample};
 use std::collections::BTreeMap;
+use tickmark_stats::order::largest_first;
 use tickmark_stats::tick::{Cost, Train};
 use tickmark_stats::{Sorted, median, student};
 use tickmark_store::{Recording, Status};
@@ -168,7 +169,7 @@ impl Noise {
     #[must_use]
     pub fn longest(&self) -> Vec<&Gap> {
         let mut all: Vec<&Gap> = self.gaps.iter().collect();
-        all.sort_by(|a, b| b.length.total_cmp(&a.length));
+        largest_first(&mut all, |one| one.length);
         all.truncate(LONGEST);
         all
     }
@@ -208,7 +209,7 @@ impl Noise {
             over_time: over_time(span, own.iter().map(|gap| (gap.start, gap.length))),
         };
         let mut kinds: Vec<Kind> = kinds.into_iter().map(kind).collect();
-        kinds.sort_by(|a, b| b.total.total_cmp(&a.total));
+        largest_first(&mut kinds, |one| one.total);
         let over_time = over_time(span, gaps.iter().map(|gap| (gap.start, gap.length)));
         Some(Self {
             cpu,

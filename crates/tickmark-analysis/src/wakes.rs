@@ -3,6 +3,7 @@
 use crate::noise::{LateWakes, summarize_late};
 use crate::sample::Sample;
 pub use tickmark_stats::extreme::{Extreme, Refused};
+use tickmark_stats::order::smallest_first;
 use tickmark_stats::{Sorted, extreme, median, rare};
 use tickmark_store::{Recording, Run, Status};
 use tickmark_wire::{Counted, GapTrace, Metric, Nanos, Observations, RunPlan, names};
@@ -215,7 +216,7 @@ pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> O
     let rank = |way: &WaitMethodRow| {
         way.summary.as_ref().ok().and_then(|found| found.late.quantile(0.5)).unwrap_or(f64::MAX)
     };
-    ways.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    smallest_first(&mut ways, rank);
     let mut intervals: Vec<f64> = recording.runs.iter().filter_map(|run| interval(&run.planned)).collect();
     intervals.sort_unstable_by(f64::total_cmp);
     intervals.dedup();
@@ -274,7 +275,7 @@ pub fn runs(recording: &Recording) -> Vec<WayRun> {
     };
     let mut all: Vec<WayRun> =
         recording.runs.iter().filter(|run| run.status == Status::Ok).filter_map(of).collect();
-    all.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+    smallest_first(&mut all, |one| one.begin);
     all
 }
 

@@ -243,6 +243,6 @@ mod tests {
             assert!(main.is_file(), "{}", main.display());
         }
         let error = unpack(&RUST[..RUST.len() / 2], &folder.path().join("half")).unwrap_err();
-        assert!(error.to_string().contains("cannot unpack"), "{error}");
+        assert!(error.to_string().contains("are damaged"), "{error}");
     }
 }

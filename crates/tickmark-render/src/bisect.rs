@@ -5,6 +5,7 @@ use crate::grid::table;
 use crate::number::{change, count, percent, time};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
+use tickmark_stats::order::largest_first;
 
 /// Commits that are listed: those with the highest chances.
 const LISTED: usize = 8;
@@ -113,7 +114,7 @@ impl Bisected<'_> {
         let mut ranks: Vec<usize> = (0..self.commits.len())
             .filter(|at| !self.values[*at].is_empty() || self.failed[*at].is_some())
             .collect();
-        ranks.sort_by(|a, b| self.chances[*b].total_cmp(&self.chances[*a]));
+        largest_first(&mut ranks, |one| self.chances[*one]);
         ranks.truncate(LISTED);
         ranks.sort_unstable();
         let heads = ["", "measured", "mean", "chance"].map(str::to_owned).to_vec();

@@ -5,6 +5,7 @@ use crate::grid::lines;
 use crate::number::time;
 use std::fmt::Write;
 use tickmark_analysis::kernel_reads::{Operation, Reads};
+use tickmark_stats::order::largest_first;
 
 /// The operations, most reads first.
 #[must_use]
@@ -21,7 +22,7 @@ pub fn text(reads: &Reads) -> String {
     all.extend(reads.tick.map(|count| {
         (count, vec!["a tick of the clock".to_owned(), number(count), String::new(), String::new()])
     }));
-    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    largest_first(&mut all, |one| one.0);
     let heading = ["kernel's clock reads", "each", "over phases", "counted"].map(str::to_owned).to_vec();
     let mut out = String::new();
     for line in lines(std::iter::once(heading).chain(all.into_iter().map(|(_, row)| row)), 1..4) {

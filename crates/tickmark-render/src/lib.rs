@@ -64,4 +64,4 @@ pub use fold::{copyable, folded, folded_to, folding, paragraph};
 pub use grid::{in_ascii, is_ascii_locale, reader_width, width, width_of};
 pub use number::{count, figure, rough_time, time};
 pub use reason::{elsewhere, incomparable, no_figure};
-pub use suggest::command;
+pub use suggest::{command, named_store};

@@ -5,7 +5,13 @@ use tickmark_wire::text::quoted;
 /// The command with these words, with the store that the command line named; one of the environment stays there.
 #[must_use]
 pub fn command(words: &str) -> String {
-    with_store(words, &store(std::env::args_os().map(|word| word.to_string_lossy().into_owned())))
+    with_store(words, &named_store())
+}
+
+/// ` --store DIR` where this process was started with it.
+#[must_use]
+pub fn named_store() -> String {
+    store(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
 /// What follows `--` is another program's.

@@ -156,7 +156,7 @@ fn parts(gap: &WitnessedGap) -> String {
         }
     }
     let mut times: Vec<f64> = all.iter().map(|(_, length)| *length).collect();
-    times.sort_by(|a, b| b.total_cmp(a));
+    times.sort_unstable_by(|a, b| b.total_cmp(a));
     let least = times.get(PARTS - 1).copied().unwrap_or(0.0);
     let shown = all.iter().filter(|(_, length)| *length >= least);
     let mut words: Vec<String> =

@@ -29,6 +29,7 @@ pub mod linear;
 pub mod multiple;
 pub mod nested;
 pub mod offset;
+pub mod order;
 pub mod outlying;
 pub mod permutation;
 pub mod plan;

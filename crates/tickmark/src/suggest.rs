@@ -2,7 +2,7 @@
 
 use tickmark_wire::text::quoted;
 
-pub(crate) use tickmark_render::command;
+pub(crate) use tickmark_render::{command, named_store};
 
 /// The command line that was typed, with so many blocks more instead of those that it asked for.
 pub(crate) fn with_more(words: impl Iterator<Item = String>, blocks: usize) -> String {
@@ -56,6 +56,16 @@ mod tests {
         ];
         let more = with_more(typed.iter().map(|word| (*word).to_owned()), 7);
         assert_eq!(more, "tickmark experiment slack=50us,1ns timer --command 'a b' --more 7");
+        // As the doctor makes its proofs; what is suggested is a command.
+        let typed =
+            ["tickmark", "experiment", "slack=50000ns,1ns", "--blocks", "10", "--small", "--no-pilot"];
+        let typed = typed.into_iter().chain(["timer.clock_nanosleep.late", "--cpu", "0"]).map(str::to_owned);
+        let more = with_more(typed, 2) + " --store 'a b'";
+        assert_eq!(
+            more,
+            "tickmark experiment slack=50000ns,1ns --small timer.clock_nanosleep.late --cpu 0 --more 2 --store 'a b'"
+        );
+        <crate::cli::Cli as clap::Parser>::try_parse_from(shlex::split(&more).unwrap()).unwrap();
         let typed = ["tm", "versus", "-r8", "--budget=9s", "-m", "3", "sleep 1", "-w", "2", "sleep 2"];
         let runs = with_runs(typed.iter().map(|word| (*word).to_owned()), 42);
         assert_eq!(runs, "tickmark versus 'sleep 1' -w 2 'sleep 2' --runs 42");

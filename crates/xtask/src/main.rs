@@ -25,7 +25,7 @@ cargo xtask agent arm64       build it for arm64 (with Debian's Rust where the i
 cargo xtask select-index      build the static load of databases for guests
 cargo xtask weighs            fork and exec from the agent and from the whole program (30 s)
 cargo xtask cross             run every probe of the agents for arm64 and riscv64 in an emulator (2 min)
-cargo xtask docs [--check]    write docs/PROBES.md from the specs, or only check it
+cargo xtask docs [--check]    write docs/PROBES.md, REFERENCE.md and schema/, or only check PROBES.md
 cargo xtask claims STORE      docs/experiments and the table of claims, from the documents' experiments in a store
 cargo xtask book              docs/ as a book, in target/book (installs mdbook there: 1 min)
 cargo xtask audit             each command as a newcomer meets it: first screen, widths, errors, help, JSON (5 min)

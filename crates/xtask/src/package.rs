@@ -21,6 +21,9 @@ Description: measures what timekeeping and communication cost on Linux
  kernels to prove it.
 ";
 
+/// The largest program, in bytes: it goes to many machines.
+const LARGEST: u64 = 12_000_000;
+
 /// The shells, and where Debian has their completions.
 const SHELLS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/tickmark"),
@@ -42,6 +45,11 @@ pub(crate) fn build() -> Result<()> {
 pub(crate) fn check() -> Result<()> {
     shell::run("cargo", &["build", "--quiet", "--release", "--package", "tickmark"])?;
     let program = agent::target_folder().join("release/tickmark");
+    let bytes = std::fs::metadata(&program).map_err(|e| format!("{}: {e}", program.display()))?.len();
+    println!("the program has {bytes} bytes");
+    if bytes > LARGEST {
+        return Err(format!("the program has {bytes} bytes, {LARGEST} are allowed"));
+    }
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let pack = |name: &str| pack(&program, &folder.path().join(name));
     let (first, second) = (pack("first")?, pack("second")?);
@@ -57,6 +65,11 @@ pub(crate) fn check() -> Result<()> {
     let (version, _) = shell::output(Command::new(&installed).arg("--version"))?;
     if !version.starts_with("tickmark ") {
         return Err(format!("the packed program says {version:?}"));
+    }
+    // Unlike that of the tests it cannot make one.
+    let (schema, _) = shell::output(Command::new(&installed).args(["schema", "compare"]))?;
+    if !schema.contains("tickmark comparison, version 1") {
+        return Err(format!("the packed program has no schema: {schema}"));
     }
     for path in
         ["usr/share/man/man1/tickmark-run.1.gz", "usr/share/man/man1/tickmark-fleet-report.1.gz", SHELLS[0].1]

@@ -9,7 +9,7 @@ mod promise;
 mod tasks;
 
 pub(crate) use clocks::stops_while_idle;
-pub use promise::{Promise, Saved, promises};
+pub use promise::{Promise, Saved, promises, promises_wake_ups};
 
 use crate::noise::{self, Noise};
 use crate::report::{self, Model, Row};

@@ -43,6 +43,13 @@ impl Promise {
     }
 }
 
+/// Whether wake-ups are promised to be earlier without a cause.
+#[must_use]
+pub fn promises_wake_ups(cause: &str) -> bool {
+    // A thread that waits leaves the CPU idle beside a quota, too; one in real time has no timer slack, which is no other task's time.
+    cause != GapCause::Quota.code() && cause != OTHER_TASKS
+}
+
 /// Promises of a cause, by its name among those who took the CPU, of interleaved recordings with it and without it; none where there are too few runs.
 #[must_use]
 pub fn promises(with: &Recording, without: &Recording, cause: &str) -> Vec<Promise> {
@@ -66,9 +73,8 @@ pub fn promises(with: &Recording, without: &Recording, cause: &str) -> Vec<Promi
         .map(|(promised, measured)| Promise { what: Saved::Lost, promised, measured })
         .into_iter()
         .collect();
-    // A thread that waits leaves it idle in any case; one in real time has no timer slack, which is no other task's time.
-    let has_wakes = !is_quota && cause != OTHER_TASKS;
-    let late = |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok().filter(|_| has_wakes);
+    let late =
+        |recording| summarize_late(recording, 0.0, CONFIDENCE)?.ok().filter(|_| promises_wake_ups(cause));
     if let Some((late, measured)) = late(with).zip(late(without)) {
         let limits = |known: &Option<Quantile>| {
             let known = known.as_ref()?;

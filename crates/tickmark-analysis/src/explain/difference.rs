@@ -2,6 +2,7 @@
 
 use super::Function;
 use std::collections::BTreeMap;
+use tickmark_stats::order::largest_first;
 
 /// A function in two kernels; where one lacks it, it has nothing there.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +43,6 @@ pub fn difference(before: &[Function], after: &[Function]) -> Vec<Change> {
     }
     let mut all: Vec<Change> =
         all.into_values().filter(|change| change.difference().abs() >= NOTHING).collect();
-    all.sort_by(|a, b| b.difference().abs().total_cmp(&a.difference().abs()));
+    largest_first(&mut all, |one| one.difference().abs());
     all
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_stats::median;
 use tickmark_stats::multiple::holm;
+use tickmark_stats::order::largest_first;
 use tickmark_stats::rank::mann_whitney;
 
 use crate::report::Unit;
@@ -87,7 +88,7 @@ pub(super) fn differences(survey: &Survey, rule: Rule) -> Vec<Difference> {
         one.p < rule.false_alarm && apart
     });
     let size = |one: &Difference| if one.ratio() > 0.0 { one.ratio().ln().abs() } else { f64::MAX };
-    all.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    largest_first(&mut all, size);
     all
 }
 

@@ -6,6 +6,7 @@
 use super::{Bounds, Rule};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use tickmark_stats::order::largest_first;
 use tickmark_stats::{Sorted, median, outlying};
 
 /// A machine of fewer pairs is not judged, and neither are they: whether it or a pair is slow cannot be told.
@@ -196,12 +197,12 @@ pub fn examine(series: &Series, names: &dyn Fn(usize) -> String, rule: Rule) -> 
     let each = Rule { false_alarm: 1.0 - (1.0 - rule.false_alarm).powf(0.2), ..rule };
     let mut slow = slow(&trips, LinkMetric::Trip, each, names);
     slow.extend(self::slow(&streams, LinkMetric::Stream, each, names));
-    slow.sort_by(|a, b| far(b.value, b.usual).total_cmp(&far(a.value, a.usual)));
+    largest_first(&mut slow, |one| far(one.value, one.usual));
     let both = |edge: &Edge| vec![edge.from, edge.to];
     let mut machines = slow_machines(&trips, LinkRole::Trips, &both, each, names);
     machines.extend(slow_machines(&streams, LinkRole::Sends, &|edge| vec![edge.from], each, names));
     machines.extend(slow_machines(&streams, LinkRole::Receives, &|edge| vec![edge.to], each, names));
-    machines.sort_by(|a, b| far(b.value, b.median).total_cmp(&far(a.value, a.median)));
+    largest_first(&mut machines, |one| far(one.value, one.median));
     let mut count: BTreeMap<usize, usize> = BTreeMap::new();
     trips.iter().flat_map(both).for_each(|node| *count.entry(node).or_default() += 1);
     let judged = count.values().filter(|count| **count >= FEWEST).count();

@@ -3,6 +3,7 @@
 use super::{Bounds, Survey};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tickmark_stats::order::largest_first;
 use tickmark_wire::Better;
 
 use crate::report::Unit;
@@ -137,8 +138,8 @@ pub(super) fn find_outliers(
         if bad { worst.push(one) } else { better.push(one) }
     }
     let size = |one: &OutlierNode| one.apart.first().map_or(0.0, OutlyingMetric::size);
-    worst.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    better.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    largest_first(&mut worst, size);
+    largest_first(&mut better, size);
     (worst, better)
 }
 

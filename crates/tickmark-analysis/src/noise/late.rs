@@ -4,6 +4,7 @@ use super::cause::Cause;
 use super::occupancy::is_whole;
 use super::slices::{Wait, Walk};
 use std::collections::{BTreeMap, BTreeSet};
+use tickmark_stats::order::largest_first;
 use tickmark_stats::summary::quantile_ranks;
 use tickmark_store::{Recording, Run, Status};
 use tickmark_wire::names::{LATE_WAKE, RECORDED_WAKE};
@@ -323,7 +324,7 @@ fn joined(title: String, runs: Vec<LateRun>, length: f64, confidence: f64) -> La
             _ => {}
         }
     }
-    latest.sort_by(|a, b| b.late.total_cmp(&a.late));
+    largest_first(&mut latest, |one| one.late);
     let tail = |late: &dyn Fn(&LateWake) -> f64| {
         let mut all: Vec<f64> = latest.iter().map(late).chain(others.iter().copied()).collect();
         all.sort_unstable_by(f64::total_cmp);

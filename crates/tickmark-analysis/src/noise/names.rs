@@ -1,6 +1,7 @@
 //! Which name each gap has, and by what evidence.
 
 use std::collections::BTreeMap;
+use tickmark_stats::order::{largest_first, smallest_first};
 use tickmark_stats::tick::{Gaps, Trains};
 use tickmark_wire::{Counted, GapTrace};
 
@@ -172,7 +173,7 @@ impl Named<'_> {
             })
             .map(|(at, (start, _))| (at, start))
             .collect();
-        turns.sort_by(|a, b| a.1.total_cmp(&b.1));
+        smallest_first(&mut turns, |one| one.1);
         let begins: Vec<f64> = turns.iter().map(|(_, start)| *start).collect();
         let span = self.gaps.start.last().map_or(0.0, |last| last - self.gaps.start[0]);
         let is_in_time = |start: f64| {
@@ -279,7 +280,7 @@ impl Named<'_> {
             Some(_) if beside_task => return early,
             // So many of them it was; what is short had no part in it.
             Some((what, times)) => {
-                left.sort_by(|a, b| self.gaps.length[*b].total_cmp(&self.gaps.length[*a]));
+                largest_first(&mut left, |one| self.gaps.length[*one]);
                 left.truncate(times as usize);
                 what
             }
@@ -303,7 +304,7 @@ impl Named<'_> {
         };
         let length = |at: &usize| self.gaps.length.get(*at).copied().or_else(|| away(*at)).unwrap_or(0.0);
         turns.retain(|at| length(at) > SHORTEST_STOP);
-        turns.sort_by(|a, b| length(b).total_cmp(&length(a)));
+        largest_first(&mut turns, length);
         let most = usize::try_from(times).unwrap_or(usize::MAX);
         turns.iter().take(most).for_each(|gap| names[*gap] = GapCause::Quota);
         // A turn that began in this reading may have been counted in it.

@@ -3,6 +3,7 @@
 use super::cause::Cause;
 use super::slices::Walk;
 use super::witness::{RecordingCost, Taker, takers};
+use tickmark_stats::order::largest_first;
 use tickmark_store::{Recording, Status};
 use tickmark_wire::names::INSTRUMENT;
 use tickmark_wire::{GapTrace, KernelEvents, Observations};
@@ -96,7 +97,7 @@ impl Occupancy {
                 None => groups.push((own, vec![taker])),
             }
         }
-        groups.sort_by(|a, b| b.0.total_cmp(&a.0));
+        largest_first(&mut groups, |one| one.0);
         groups
     }
 }

@@ -4,6 +4,7 @@ use super::Gap;
 use super::names::{Account, GapCause, Named};
 use crate::sample::{NoFigure, gaps_of, refute};
 use tickmark_stats::Sorted;
+use tickmark_stats::order::smallest_first;
 use tickmark_stats::tick::{self, Train, Trains};
 use tickmark_store::Recording;
 use tickmark_wire::{Counted, GapTrace, Nanos, Priority, Segment};
@@ -66,7 +67,7 @@ impl Watched {
             what: names[columns.start.len() + reading].clone(),
         });
         gaps.extend(in_readings);
-        gaps.sort_by(|a, b| a.start.total_cmp(&b.start));
+        smallest_first(&mut gaps, |one| one.start);
         let taken: f64 = away.iter().map(|(_, _, length)| length).sum();
         let took = |counted: &Counted| counted.took.iter().map(|took| took.as_f64()).sum::<f64>() - taken;
         let took = trace.counted.as_deref().map(took);

@@ -6,6 +6,7 @@ use super::slices::{Occurrence, Slices, Walk};
 use super::{LONGEST, over_time};
 use crate::sample::gaps_of;
 use std::collections::BTreeMap;
+use tickmark_stats::order::largest_first;
 use tickmark_stats::{Sorted, median_of_runs, tick};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::names::WITNESS;
@@ -135,7 +136,7 @@ impl Witness {
     #[must_use]
     pub fn longest(&self) -> Vec<&WitnessedGap> {
         let mut all: Vec<&WitnessedGap> = self.gaps.iter().collect();
-        all.sort_by(|a, b| b.length.total_cmp(&a.length));
+        largest_first(&mut all, |one| one.length);
         all.truncate(LONGEST);
         all
     }
@@ -323,7 +324,7 @@ pub(super) fn takers(occurrences: &[Occurrence], span: f64, cost: Option<Recordi
     }
     let mut takers: Vec<Taker> = by_cause.into_iter().map(|(cause, own)| taker(cause, &own, span)).collect();
     takers.retain(|taker| taker.total > 0.0);
-    takers.sort_by(|a, b| b.net(cost).total_cmp(&a.net(cost)));
+    largest_first(&mut takers, |one| one.net(cost));
     takers
 }
 
@@ -356,6 +357,6 @@ fn cgroups(takers: &[Taker], cost: Option<RecordingCost>) -> Vec<(String, f64)> 
         }
     }
     let mut all: Vec<(String, f64)> = all.into_iter().map(|(name, time)| (name.to_owned(), time)).collect();
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    largest_first(&mut all, |one| one.1);
     all
 }

@@ -3,6 +3,7 @@
 use super::words;
 use tickmark_analysis::comparison::{Against, Basis, Line, Word};
 use tickmark_analysis::report::Mark;
+use tickmark_stats::order::largest_first;
 use tickmark_wire::Better;
 
 /// What is known of a figure.
@@ -64,8 +65,8 @@ impl Kind {
 
 /// The largest change first.
 pub(crate) fn by_size(lines: &mut [&Line]) {
-    let size = |line: &Line| line.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    lines.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let size = |line: &&Line| line.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    largest_first(lines, size);
 }
 
 /// The figures of each kind that has some; of what changed the largest change first.

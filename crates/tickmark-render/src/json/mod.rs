@@ -79,7 +79,7 @@ impl<T> FigureOrReason<T> {
     }
 }
 
-/// Types that a schema can be made of: all where none is made.
+/// Stands for schemars' trait where schemas are not made: every type has it.
 #[cfg(not(feature = "schema"))]
 pub trait JsonSchema {}
 #[cfg(not(feature = "schema"))]

@@ -6,6 +6,7 @@ use super::svg::{Svg, WIDTH};
 use crate::fold::shortened;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use tickmark_stats::order::largest_first;
 
 /// The frames of a call tree.
 #[derive(Debug, Clone, Default)]
@@ -143,7 +144,7 @@ impl Flame {
 /// What stands above a frame, the widest first, a line each.
 fn lines(out: &mut String, below: &Frame, depth: usize, whole: f64, width: usize) {
     let mut above: Vec<(&String, &Frame)> = below.above.iter().collect();
-    above.sort_by(|a, b| b.1.sum.total_cmp(&a.1.sum));
+    largest_first(&mut above, |one| one.1.sum);
     for (name, frame) in above.into_iter().filter(|(_, frame)| frame.sum >= whole * LINE) {
         let indent = (2 * depth).min(width / 2);
         let name = shortened(name, width.saturating_sub(indent + 8).max(8));

@@ -232,7 +232,9 @@ pub(super) fn run(options: &cli::Schema) -> Result<Code, Error> {
         let near = tickmark_store::did_you_mean(&name, names);
         return Err(Error::Usage(format!("no JSON is called {name}{near}; `tickmark schema` lists them")));
     };
-    super::print_json(&schemas()?[one.name])?;
+    let schemas = schemas()?;
+    let missing = || Error::Refused(format!("this program was built without docs/schema/{}.json", one.name));
+    super::print_json(schemas.get(one.name).ok_or_else(missing)?)?;
     Ok(Code::Done)
 }
 
@@ -284,9 +286,15 @@ mod tests {
             .map(|(path, schema)| (path, serde_json::to_string_pretty(&schema).unwrap() + "\n"))
             .collect();
         if std::env::var_os("TICKMARK_WRITE_REFERENCE").is_some() {
-            let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder).unwrap();
-            made.iter().for_each(|(path, text)| std::fs::write(path, text).unwrap());
+            let there = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+            there
+                .filter(|path| !made.contains_key(path))
+                .for_each(|path| std::fs::remove_file(path).unwrap());
+            // What did not change keeps its time: the build goes by it.
+            let changed =
+                made.iter().filter(|(path, text)| std::fs::read_to_string(path).ok().as_ref() != Some(*text));
+            changed.for_each(|(path, text)| std::fs::write(path, text).unwrap());
         }
         let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         let written: BTreeMap<PathBuf, String> =

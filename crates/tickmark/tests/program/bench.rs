@@ -1,10 +1,11 @@
 //! Runs the real program in a store of its own.
 
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
@@ -43,6 +44,9 @@ pub(crate) fn page_of(text: impl AsRef<[u8]>) -> Value {
 
 impl Bench {
     pub(crate) fn new() -> Self {
+        if !HAS_MACHINE.get() {
+            PLACE.set(Some(PLACE.take().unwrap_or_else(Place::wait)));
+        }
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
@@ -93,7 +97,41 @@ impl Bench {
 /// Held by tests that change the machine, and by those that need it to stay as it is.
 pub(crate) fn machine() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
+    // Who waits for it leaves the place to another.
+    drop(PLACE.take());
+    HAS_MACHINE.set(true);
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One of as many places as there are processors, for tests that run beside the one that holds the machine: more threads than that only
+/// wait for it.
+struct Place;
+
+static FREE_PLACES: LazyLock<Mutex<usize>> =
+    LazyLock::new(|| Mutex::new(std::thread::available_parallelism().map_or(2, |count| count.get().max(2))));
+static PLACE_IS_FREE: Condvar = Condvar::new();
+
+thread_local! {
+    /// A test is a thread, or with one thread the only one that runs.
+    static PLACE: Cell<Option<Place>> = const { Cell::new(None) };
+    static HAS_MACHINE: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Place {
+    fn wait() -> Self {
+        let free = FREE_PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free =
+            PLACE_IS_FREE.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free -= 1;
+        Self
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *FREE_PLACES.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        PLACE_IS_FREE.notify_one();
+    }
 }
 
 /// The CPUs that these tests may use: a container may have some, and not the first.

@@ -169,8 +169,9 @@ fn prove(store: &Store, options: &Doctor, recording: &Recording, all: &[Diagnosi
         }
         // What a cause promises is asked of the same blocks.
         let removes = proof.removes.as_deref().filter(|_| command.is_none());
-        words.extend(removes.into_iter().flat_map(|_| PROMISES));
-        let experiment = match Cli::try_parse_from(words).map(|cli| cli.command) {
+        words.extend(removes.map(|_| LOSSES));
+        words.extend(removes.filter(|cause| doctor::promises_wake_ups(cause)).map(|_| WAKE_UPS));
+        let experiment = match Cli::try_parse_from(&words).map(|cli| cli.command) {
             Ok(Command::Experiment(experiment)) => experiment,
             Ok(_) => continue,
             Err(error) => return Err(Error::Refused(error.to_string())),
@@ -187,26 +188,37 @@ fn prove(store: &Store, options: &Doctor, recording: &Recording, all: &[Diagnosi
             continue;
         }
         // One that cannot be changed here is told, and the next is tried.
-        if let Err(error) = carry_out(store, &experiment, &proof.knob, removes) {
+        if let Err(error) = carry_out(store, &experiment, &words, &proof.knob, removes) {
             crate::command::print(&format!("  not proved: {error}\n"))?;
         }
     }
     Ok(())
 }
 
-/// Probes that see by name what takes the CPU, and what is late for it.
-const PROMISES: [&str; 2] =
-    ["tick.witness:ms=400", "timer.recorded:ahead=1000,method=nanosleep,class=plan,idle=free,ms=400"];
+/// The probe that sees by name what takes the CPU.
+const LOSSES: &str = "tick.witness:ms=400";
+/// The one that sees by name what wake-ups are late for.
+const WAKE_UPS: &str = "timer.recorded:ahead=1000,method=nanosleep,class=plan,idle=free,ms=400";
 
-/// Turns a knob, shows what that changes, and whether a cause's promise held.
-fn carry_out(store: &Store, options: &Experiment, knob: &str, removes: Option<&str>) -> Result<(), Error> {
+/// Carries out an experiment that was made of these words: turns a knob, shows what that changes, and whether a cause's promise held.
+fn carry_out(
+    store: &Store,
+    options: &Experiment,
+    words: &[&str],
+    knob: &str,
+    removes: Option<&str>,
+) -> Result<(), Error> {
     let request = ExperimentRequest::with_knob(knob::parse(knob)?);
     let carried = experiment::carry_out(store, options, request, false)?;
     if let (Some(cause), [with, without]) = (removes, &carried.recordings(store)?[..]) {
         let promises = doctor::promises(with, without, cause);
         crate::command::print(&(tickmark_render::doctor::promises(cause, &promises) + "\n"))?;
     }
-    carried.show(store, options.format).map(drop)
+    let with_more = |blocks| {
+        let words = words.iter().map(|word| (*word).to_owned());
+        crate::suggest::with_more(words, blocks) + &crate::suggest::named_store()
+    };
+    carried.show(store, options.format, with_more).map(drop)
 }
 
 /// A command line that prints how many seconds the user's command took.

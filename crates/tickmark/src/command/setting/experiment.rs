@@ -4,6 +4,7 @@ use crate::cli::{CompareFormat, Experiment as ExperimentOptions};
 use crate::command::arms::{self, failed, model};
 use crate::command::{boots, compare, launched, more, papers, pilot};
 use crate::error::{Code, Error};
+use crate::suggest::{own_words, with_more};
 use crate::{progress, selection};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -13,6 +14,7 @@ use tickmark_analysis::comparison::Model;
 use tickmark_analysis::report;
 use tickmark_drive::experiment::{self, Guard, Halt, Outcome, OutcomeSource, not_restored};
 use tickmark_drive::{Control, Experiment, ThisMachine, file, knob, restore};
+use tickmark_stats::order::smallest_first;
 use tickmark_stats::verdict::POWER;
 use tickmark_store::{Id, Recording, Store};
 use tickmark_wire::{Better, Nanos};
@@ -57,7 +59,7 @@ pub(in crate::command) fn run(store: &Store, options: &ExperimentOptions) -> Res
     if let (Some(answers), CompareFormat::Text) = (&answers, options.format) {
         crate::command::print(&format!("{}: {answers}\n\n", carried.experiment.name))?;
     }
-    let model = carried.show(store, options.format)?;
+    let model = carried.show(store, options.format, |blocks| with_more(own_words(), blocks))?;
     Ok(compare::code(&model, options.fail_on).worse(carried.code(store)))
 }
 
@@ -76,12 +78,17 @@ pub(in crate::command) struct CarriedOut {
 }
 
 impl CarriedOut {
-    /// Shows what the settings differ in, how it ended, and where its recordings are.
-    pub(in crate::command) fn show(&self, store: &Store, format: CompareFormat) -> Result<Model, Error> {
+    /// Shows what the settings differ in, how it ended, where its recordings are, and the command that goes on.
+    pub(in crate::command) fn show(
+        &self,
+        store: &Store,
+        format: CompareFormat,
+        with_more: impl Fn(usize) -> String,
+    ) -> Result<Model, Error> {
         let model = model(store, &self.parts, self.margin)?;
         compare::show(&model, format)?;
         self.tell(store, format)?;
-        if let Some(next) = more::needed(&model).filter(|_| format == CompareFormat::Text) {
+        if let Some(next) = more::needed(&model, with_more).filter(|_| format == CompareFormat::Text) {
             crate::command::print(&format!("{next}\n"))?;
         }
         Ok(model)
@@ -270,7 +277,12 @@ fn duration(experiment: &Experiment, pilot: bool) -> String {
     let starts = STARTS * experiment.probes.len() as f64;
     // Some are told how long they take.
     let told = experiment.probes.iter().filter_map(|offer| offer.arguments.get("ms")?.parse::<f64>().ok());
-    let each = experiment.slice.as_f64() / 1e9 + starts + told.sum::<f64>() / 1e3;
+    let traced =
+        experiment.probes.iter().filter(|offer| progress::is_traced(offer.probe.as_str())).count() as f64;
+    let each = experiment.slice.as_f64() / 1e9
+        + starts
+        + told.sum::<f64>() / 1e3
+        + traced * progress::TRACED.as_secs_f64();
     let seconds = f64::from(turns) * each;
     let time = tickmark_render::rough_time(seconds);
     // So many queries take what they take.
@@ -312,7 +324,7 @@ fn look_ahead(
     );
     let model = report::build(&store.read(&id)?, &|_| true, false);
     let mut reach = pilot::reach(&model, experiment.blocks, experiment.settings.len());
-    reach.sort_by(|a, b| a.detectable.total_cmp(&b.detectable));
+    smallest_first(&mut reach, |one| one.detectable);
     let percent = |reach: &pilot::Reach| {
         let [point, low, high] =
             [reach.detectable, reach.range.low, reach.range.high].map(|share| share * 100.0);

@@ -10,6 +10,8 @@ use tickmark_wire::{Name, RunPlan};
 
 /// More blocks than this are not offered.
 pub(in crate::command) const MANY: usize = 1000;
+/// So many blocks an experiment has at least.
+const LEAST: usize = 2;
 
 /// An experiment that was made before.
 pub(in crate::command) struct Before {
@@ -95,15 +97,16 @@ fn measures(recording: &Recording, options: &Experiment) -> bool {
     planned == probes.chain(options.outcomes.iter().map(|outcome| outcome.name.as_str())).collect()
 }
 
-/// How many blocks more would decide what is undecided.
-pub(in crate::command) fn needed(model: &Model) -> Option<String> {
+/// How many blocks more would decide what is undecided; `with_more` is the command that adds so many.
+pub(in crate::command) fn needed(model: &Model, with_more: impl Fn(usize) -> String) -> Option<String> {
     let lines = || model.against.iter().flat_map(|against| &against.lines);
     let undecided = lines().filter(|line| line.word == Word::Undecided).count();
     let missing = |line: &Line| match line.why {
         Some(NoClaimReason::Needs(needed)) => needed.checked_sub(line.replicates[0]),
         _ => None,
     };
-    let missing: Vec<usize> = lines().filter_map(missing).collect();
+    // An experiment has two blocks at least.
+    let missing: Vec<usize> = lines().filter_map(missing).map(|blocks| blocks.max(LEAST)).collect();
     let within = || missing.iter().filter(|missing| **missing <= MANY);
     let Some((least, most)) = within().min().zip(within().max()) else {
         let fewest = missing.iter().min()?;
@@ -118,6 +121,6 @@ pub(in crate::command) fn needed(model: &Model) -> Option<String> {
     Some(format!(
         "next: `--more {least}` would decide {} of {undecided} undecided figures{all}, each in 4 of 5 cases{rest}\nnext: {}",
         count(*least),
-        crate::suggest::with_more(crate::suggest::own_words(), *least)
+        with_more(*least)
     ))
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::time::{Duration, Instant};
 use tickmark_analysis::live::{History, LiveQuantity};
 use tickmark_render::live::{HEADS, bars, cells, cost, occupants, shown as words};
+use tickmark_stats::order::largest_first;
 
 /// Of the columns of [`HEADS`], and which of them are the most telling.
 const WIDTHS: [u16; 12] = [4, 7, 10, 7, 8, 9, 9, 10, 9, 9, 7, 10];
@@ -158,8 +159,8 @@ fn render(frame: &mut ratatui::Frame<'_>, all: &[History], state: State, own: f6
     frame.render_widget(Paragraph::new(title).style(Style::new().add_modifier(Modifier::BOLD)), head);
     let mut shown: Vec<&History> = all.iter().collect();
     if state.sorts {
-        let latest = |history: &History| history.last().late.map_or(0.0, |late| late.1);
-        shown.sort_by(|a, b| latest(b).total_cmp(&latest(a)));
+        let latest = |history: &&History| history.last().late.map_or(0.0, |late| late.1);
+        largest_first(&mut shown, latest);
     }
     let columns = fitting(body.width.saturating_sub(LEAST_BARS));
     let room = body.width.saturating_sub(columns.iter().map(|at| WIDTHS[*at] + 1).sum::<u16>() + 1).min(BARS);
