@@ -194,6 +194,15 @@ impl Bench {
         Ok(look.kind)
     }
 
+    /// Refuses a guest whose instructions could not be counted by function, before its kernel is built.
+    ///
+    /// # Errors
+    /// There is no compiler, or the QEMU takes no plugins.
+    pub fn check_plugin(&self, wanted: &GuestRequest<'_>) -> Result<(), Error> {
+        let arch = GuestOutline::at(wanted)?.arch;
+        Ok(tickmark_lab::plugin(&self.cache, arch, &|| self.control.stopped()).map(drop)?)
+    }
+
     /// A guest whose kernel is an image or has been built.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use tickmark_drive::plan;
 use tickmark_drive::target::Guest;
 use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
 use tickmark_store::Store;
-use tickmark_wire::{Nanos, Offer, Plan, names};
+use tickmark_wire::{Headline, Metric, Nanos, Offer, Plan, names};
 
 /// The kernels of the document, where none is named.
 const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
@@ -157,18 +157,37 @@ fn operation_boot(kernel: &str, probe: &str, guest: &GuestArgs) -> LabBoot {
 /// # Errors
 /// There is none of that name, or several.
 pub(in crate::command) fn one_operation(probe: &String) -> Result<String, Error> {
-    let selected = selection::select(std::slice::from_ref(probe))?;
-    let all: Vec<&str> =
-        selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str()).collect();
-    if let [one] = all[..] {
-        return Ok(one.to_owned());
+    one_metric(probe).map(|metric| metric.name.to_string())
+}
+
+/// The same of one whose instructions are compared between kernels: the floor of its batches, or the tick.
+///
+/// # Errors
+/// It has no floor.
+fn one_counted(probe: &String) -> Result<String, Error> {
+    let metric = one_metric(probe)?;
+    if metric.headline == Headline::Floor {
+        return Ok(metric.name.to_string());
     }
-    let some = all.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    Err(Error::Usage(format!(
+        "{}: its figure is no floor of batches, which is what is counted and compared here; `{}` has the operations",
+        metric.name,
+        crate::suggest::command("list")
+    )))
+}
+
+fn one_metric(probe: &String) -> Result<Metric, Error> {
+    let selected = selection::select(std::slice::from_ref(probe))?;
+    let all: Vec<&Metric> = selected.iter().flat_map(|offer| &offer.metrics).collect();
+    if let [one] = all[..] {
+        return Ok(one.clone());
+    }
+    let some = all.iter().take(3).map(|metric| metric.name.as_str()).collect::<Vec<_>>().join(", ");
     // For the tick that is the loop that does nothing.
     let such = all
         .iter()
-        .find(|name| **name == names::SPIN)
-        .map_or(String::new(), |spin| format!(", such as {spin}"));
+        .find(|metric| metric.name.as_str() == names::SPIN)
+        .map_or(String::new(), |spin| format!(", such as {}", spin.name));
     let (more, count) = (if all.len() > 3 { ", ..." } else { "" }, all.len());
     Err(Error::Usage(format!("{probe} names {count} operations ({some}{more}); name one{such}")))
 }

@@ -125,6 +125,8 @@ fn the_commit_that_made_a_path_longer_is_found_and_its_functions() {
     refused(&other, 2, &["give agent c on powerpc"]);
     let other = bisect_of("HEAD~3..HEAD", "syscall.epoll.tcp", &["--kernel", "powerpc"]);
     refused(&other, 2, &["agent c has no probe syscall.epoll.tcp"]);
+    let other = bisect_of("HEAD~3..HEAD", "timer.clock_nanosleep.late", &[]);
+    refused(&other, 2, &["is no floor of batches"]);
     // The tick: not the floor of the loop that it interrupts, which is the same everywhere.
     let tick = crate::bench::page_of(&bisect_of("HEAD~5..HEAD~4", "tick.spin", &[]).stdout);
     assert_eq!(tick["found"][0], model["found"][0], "{tick}");

@@ -1,7 +1,7 @@
 //! With which commit of a kernel's tree an operation's instructions changed: each commit is built and booted once.
 
 use super::exact::{Candidate, Exact, changes_title, in_words, waits};
-use super::one_operation;
+use super::one_counted;
 use crate::cli::{Format, LabBisect};
 use crate::command::pages::LabBisectPage;
 use crate::error::{Code, Error};
@@ -49,7 +49,7 @@ fn configuration(text: &str) -> Result<Kernel, Error> {
 }
 
 pub(super) fn run(store: &Store, options: &LabBisect) -> Result<Code, Error> {
-    let metric = one_operation(&options.probe)?;
+    let metric = one_counted(&options.probe)?;
     let kernel = configuration(&options.kernel)?;
     let control = control();
     let commits = Tree::commits(&options.tree, &options.range)?;

@@ -4,7 +4,7 @@ mod ends;
 
 use self::ends::{End, SourceTree};
 use super::exact::{Candidate, Exact, changes_title, in_words, waits};
-use super::one_operation;
+use super::one_counted;
 use crate::cli::{Format, LabConfigCost};
 use crate::command::pages::LabConfigCostPage;
 use crate::error::{Code, Error};
@@ -46,7 +46,7 @@ pub(in crate::command) struct ConfigStep {
 }
 
 pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error> {
-    let metric = one_operation(&options.probe)?;
+    let metric = one_counted(&options.probe)?;
     let names = [options.first.clone(), options.second.clone()];
     let [first, second] = [End::parse(&names[0])?, End::parse(&names[1])?];
     if first.arch() != second.arch() {

@@ -59,9 +59,13 @@ impl Exact<'_> {
     /// Refuses a guest that no kernel of the series could be booted in, before the first of them is built.
     ///
     /// # Errors
-    /// There is no such agent for its processor, or it lacks the probe; or there is no QEMU.
+    /// There is no such agent for its processor, or it lacks the probe; there is no QEMU, or for the tick none that takes plugins.
     pub(super) fn check(&mut self, kernel: &str) -> Result<(), Error> {
-        let agent = self.bench.check(&guest_request(&operation_boot(kernel, self.metric, self.guest)))?;
+        let boot = operation_boot(kernel, self.metric, self.guest);
+        let agent = self.bench.check(&guest_request(&boot))?;
+        if self.metric == names::SPIN {
+            self.bench.check_plugin(&guest_request(&boot))?;
+        }
         if agent == AgentKind::C && !tickmark_lab::small_agent_has(self.metric) {
             return Err(Error::Usage(format!("agent c has no probe {}", self.metric)));
         }
