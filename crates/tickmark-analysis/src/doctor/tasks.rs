@@ -1,7 +1,7 @@
 //! Who else has the CPU: the hypervisor, other tasks, interrupts, and what limits this one.
 
 use super::{Check, Cost, Diagnosis, Evidence, ObservedValue, Patient, Proof, looked, measured};
-use crate::noise::{Cause, GapCause, OTHER_TASKS, REAL_TIME_THREADS};
+use crate::noise::{Cause, GapCause, OTHER_TASKS, REAL_TIME_THREADS, Witness};
 use tickmark_wire::{Environment, Priority, names};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -44,8 +44,7 @@ fn lost(
     by_counters: impl Fn(&GapCause) -> bool,
 ) -> Result<(f64, Vec<Evidence>), String> {
     let noise = patient.noise.as_ref().ok_or("no loop watched the CPU")?;
-    let witness = noise.witness.as_ref().and_then(|witness| witness.as_ref().ok());
-    let shares: Vec<(String, f64)> = if let Some(witness) = witness.filter(|own| own.named()[0] >= KNOWN) {
+    let shares: Vec<(String, f64)> = if let Some(witness) = knowing_witness(patient) {
         let own = witness.takers.iter().filter(|taker| by_events(&taker.cause));
         own.map(|taker| (taker.cause.words(), taker.net(witness.event_cost) / witness.span)).collect()
     } else {
@@ -61,13 +60,16 @@ fn lost(
     Ok((shares.iter().map(|(_, share)| share).sum(), evidence))
 }
 
+/// What the kernel's own events said, where they name enough of the lost time.
+fn knowing_witness<'a>(patient: &'a Patient<'_>) -> Option<&'a Witness> {
+    let witness = patient.noise.as_ref()?.witness.as_ref()?.as_ref().ok();
+    witness.filter(|own| own.named()[0] >= KNOWN)
+}
+
 /// A proof that what the largest of some causes took can be saved, where the kernel's events say which it is. `knob` gives, of a cause and the watched CPU, what
 /// to change and the name of what that removes.
 fn removal(patient: &Patient<'_>, knob: impl Fn(&Cause, u32) -> Option<[String; 2]>) -> Option<Proof> {
-    let witness = patient.noise.as_ref()?.witness.as_ref()?.as_ref().ok()?;
-    if witness.foreign {
-        return None;
-    }
+    let witness = knowing_witness(patient).filter(|own| !own.foreign)?;
     let cpu = patient.recording.sessions.first()?.settled.cpu;
     let large = witness.takers.iter().filter(|taker| taker.net(witness.event_cost) > LARGE * witness.span);
     let [knob, removed] = large.into_iter().find_map(|taker| knob(&taker.cause, cpu))?;

@@ -1,7 +1,7 @@
 //! A machine on which all is well, and the same with one thing wrong at a time.
 
 use super::*;
-use crate::noise::{GapCause, Kind};
+use crate::noise::{Cause, GapCause, Kind, Taker, Witness};
 use std::collections::BTreeSet;
 use tickmark_stats::Sorted;
 use tickmark_wire::names;
@@ -183,6 +183,51 @@ fn a_quota_of_the_own_group_can_be_lifted_for_a_proof() {
     assert_eq!(proof("cgroup.cpu.max", "50000 200000").unwrap(), "planted=50000 200000,max 200000");
     assert_eq!(proof("cgroup.cpu.cfs_quota_us", "50000").unwrap(), "planted=50000,-1");
     assert_eq!(proof("cgroup.cpu.quotas", "0.5 CPUs by /sys/fs/cgroup/above"), None);
+}
+
+/// A task that the kernel's events name is moved away for a proof; where they were dropped it may be another, and the counters are asked.
+#[test]
+fn a_task_is_named_and_moved_where_no_events_were_dropped() {
+    let busy = |unknown: (usize, f64)| {
+        let mut planted = Planted::good();
+        planted.lost(GapCause::Task, 1, 0.3);
+        let taker = Taker {
+            cause: Cause::Task { name: "busy".to_owned(), thread: 4711, cgroup: None },
+            count: 30,
+            total: 2.9e8,
+            events: 60,
+            entries: 30,
+            lengths: Sorted::new(vec![1e7; 30]),
+            woken_by: Vec::new(),
+            over_time: Vec::new(),
+        };
+        planted.noise.witness = Some(Ok(Witness {
+            span: 1e9,
+            lost: 3e8,
+            unknown,
+            outside: (0, 0.0),
+            trains: Vec::new(),
+            steal: None,
+            management: None,
+            clock: "monotonic_raw".to_owned(),
+            runs: Vec::new(),
+            takers: vec![taker],
+            cgroups: Vec::new(),
+            gaps: Vec::new(),
+            over_time: Vec::new(),
+            events: (60, unknown.0 as u64),
+            refused: Vec::new(),
+            foreign: false,
+            event_cost: None,
+        }));
+        let one = planted.diagnoses().into_iter().find(|one| one.name == "busy-cpu").unwrap();
+        let names: Vec<String> = one.evidence.iter().map(|evidence| evidence.name.clone()).collect();
+        (matches!(one.outcome, Outcome::Found(_)), names, one.proof.map(|proof| proof.knob))
+    };
+    let cpu = Planted::good().recording.sessions[0].settled.cpu;
+    let moved = Some(format!("affinity:4711=now,not:{cpu}"));
+    assert_eq!(busy((0, 0.0)), (true, vec!["lost to busy (4711)".to_owned()], moved));
+    assert_eq!(busy((900, 1e8)), (true, vec!["lost to task".to_owned()], None));
 }
 
 /// An unreadable fact is reported as unknown and never as fine.

@@ -1,7 +1,8 @@
 //! Names of the kernel's functions.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::fs::read_to_string;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// All functions, some 100,000: their names one after the other, and by address where each begins and ends.
 struct Functions {
@@ -9,16 +10,35 @@ struct Functions {
     places: Vec<(u64, u32, u32)>,
 }
 
-/// Of some addresses, each function's name, by /proc/kallsyms; addresses that it hides or does not know are absent. The kernel takes long to
-/// write that text: it is read once.
+/// Of some addresses, each function's name, by /proc/kallsyms; addresses that it hides or does not know are absent.
 pub(super) fn symbols(addresses: &[u64]) -> BTreeMap<u64, String> {
-    let name = |address: &u64| Some((*address, functions().name(*address)?.to_owned()));
+    let all = functions();
+    let name = |address: &u64| Some((*address, all.name(*address)?.to_owned()));
     addresses.iter().filter_map(name).collect()
 }
 
-fn functions() -> &'static Functions {
-    static ALL: OnceLock<Functions> = OnceLock::new();
-    ALL.get_or_init(|| Functions::parse(&std::fs::read_to_string("/proc/kallsyms").unwrap_or_default()))
+/// The kernel takes long to write that text: it is read once, and again where other modules are loaded than then.
+fn functions() -> Arc<Functions> {
+    static KNOWN: Mutex<Option<(String, Arc<Functions>)>> = Mutex::new(None);
+    let modules = modules(&read_to_string("/proc/modules").unwrap_or_default());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((then, all)) = &*known
+        && *then == modules
+    {
+        return Arc::clone(all);
+    }
+    let all = Arc::new(Functions::parse(&read_to_string("/proc/kallsyms").unwrap_or_default()));
+    *known = Some((modules, Arc::clone(&all)));
+    all
+}
+
+/// Name and address of each module of /proc/modules: how often it is used, which stands between, says nothing of its functions.
+fn modules(text: &str) -> String {
+    let place = |line: &str| {
+        let mut words = line.split(' ');
+        Some(format!("{} {}\n", words.next()?, words.nth(4)?))
+    };
+    text.lines().filter_map(place).collect()
 }
 
 /// Reads their names now, where that is better than later.
@@ -57,7 +77,7 @@ impl Functions {
 
 #[cfg(test)]
 mod tests {
-    use super::Functions;
+    use super::{Functions, modules};
 
     #[test]
     fn functions_are_found_by_their_addresses() {
@@ -66,5 +86,12 @@ mod tests {
         assert_eq!((all.name(0xffff20), all.name(0xffff08)), (Some("b"), Some("a")));
         let none = [0, 0xffff10, 0xffff30].map(|address| all.name(address));
         assert_eq!((none, all.places.len()), ([None; 3], 2));
+    }
+    #[test]
+    fn other_modules_are_told_from_the_same_ones_used_more_often() {
+        let one = "veth 32768 0 - Live 0xffffffffc0a00000\n";
+        assert_eq!(modules(one), modules("veth 32768 7 bridge,other, Live 0xffffffffc0a00000 (O)\n"));
+        assert_ne!(modules(one), modules("veth 32768 0 - Live 0xffffffffc0b00000\n"));
+        assert_ne!(modules(one), modules(&format!("{one}dummy 16384 0 - Live 0xffffffffc0b00000\n")));
     }
 }
