@@ -1,6 +1,7 @@
 //! Everything that must hold, in the order in which it fails fastest.
 
 use crate::{Result, agent, agent_c, book, cross, docs, licences, package, shell};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -55,8 +56,12 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/src/linux-source-6.12.tar.xz", "linux-source-6.12"),
 ];
 
-/// The tests of both tiers, but for what follows.
-const TESTS: &[&str] = &["test", "--workspace", "--quiet", "--no-fail-fast", "--", "--include-ignored"];
+/// Tests of the whole workspace.
+const TESTS: &[&str] = &["test", "--workspace", "--quiet", "--no-fail-fast"];
+
+/// The tests of the program, as the workspace calls their file: of those that measure one runs at a time, and as many of the others as there
+/// are processors; more threads than these wait for the machine (`bench::machine`).
+const OF_THE_PROGRAM: &str = "program";
 
 /// The kernels that the tests boot.
 const KERNELS: &[&str] = &[
@@ -111,14 +116,11 @@ const STEPS: &[Step] = &[
         let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
         shell::run("cargo", &arguments)
     }),
-    // Emulated machines use a whole processor: beside them the others would measure a contended one. Of those that measure one runs at a
-    // time, and as many of the others as there are processors; more threads than these wait for the machine (`bench::machine`).
-    ("tests", 13.5, || {
-        // One test measures in 16 MB, which the unoptimised program does not fit in.
-        shell::run("cargo", &["build", "--release", "--quiet"])?;
-        shell::run("cargo", &[TESTS, &["--skip", "lab::", "--test-threads", "12"]].concat())
+    // Emulated machines use a whole processor: beside them the others would measure a contended one.
+    ("tests", 13.5, all_but_the_lab),
+    ("tests of the lab", 6.6, || {
+        shell::run("cargo", &[TESTS, &["--", "--include-ignored", "lab::"]].concat())
     }),
-    ("tests of the lab", 6.6, || shell::run("cargo", &[TESTS, &["lab::"]].concat())),
     ("threads of timers in every order", 0.9, threads_in_every_order),
     ("the main job", 1.0, main_job),
     ("the short experiment", 0.7, short_experiment),
@@ -163,6 +165,44 @@ pub(crate) fn run(wanted: &[&str]) -> Result<()> {
     println!("{:.1} min in all", all.elapsed().as_secs_f64() / 60.0);
     println!("{} passed, {} failed", steps.len() - failed.len(), failed.len());
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// Every test of both tiers that boots nothing, whatever failed before it.
+fn all_but_the_lab() -> Result<()> {
+    // One test measures in 16 MB, which the unoptimised program does not fit in.
+    shell::run("cargo", &["build", "--release", "--quiet"])?;
+    let files = integration_tests()?;
+    let others = files.iter().filter(|name| *name != OF_THE_PROGRAM).flat_map(|name| ["--test", name]);
+    let others: Vec<&str> = ["--lib", "--bins", "--examples"].into_iter().chain(others).collect();
+    let threads = |count| ["--", "--include-ignored", "--skip", "lab::", "--test-threads", count];
+    let parts = [
+        [TESTS, &["--test", OF_THE_PROGRAM], &threads("12")].concat(),
+        // Each library's in one process, which they share.
+        [TESTS, &others, &threads("3")].concat(),
+        [TESTS, &["--doc"]].concat(),
+    ];
+    parts.map(|part| shell::run("cargo", &part)).into_iter().collect()
+}
+
+/// The names of the workspace's files of tests, each of which is a program of its own.
+fn integration_tests() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for package in list(&shell::root().join("crates"))? {
+        let tests = package.join("tests");
+        if tests.is_dir() {
+            names.extend(
+                list(&tests)?
+                    .iter()
+                    .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())),
+            );
+        }
+    }
+    Ok(names)
+}
+
+fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    entries.map(|entry| entry.map(|entry| entry.path()).map_err(|e| e.to_string())).collect()
 }
 
 fn documentation() -> Result<()> {
