@@ -48,6 +48,9 @@ pub enum Error {
         /// The recordings, as words.
         ids: String,
     },
+    /// This machine cannot build or boot any kernel: a program is missing, or there is no room.
+    #[error(transparent)]
+    Lab(tickmark_lab::Error),
     /// The agent ended and had measured nothing.
     #[error("the agent ended without measuring: {0}")]
     AgentEnded(String),
@@ -74,6 +77,9 @@ impl From<tickmark_lab::Error> for Error {
     fn from(error: tickmark_lab::Error) -> Self {
         match error {
             tickmark_lab::Error::Usage(why) => Self::Usage(why),
+            tickmark_lab::Error::Missing { .. }
+            | tickmark_lab::Error::Full(_)
+            | tickmark_lab::Error::File { .. } => Self::Lab(error),
             other => Self::Refused(other.to_string()),
         }
     }
@@ -82,4 +88,19 @@ impl From<tickmark_lab::Error> for Error {
 /// What helps where permission is missing.
 pub(crate) fn as_root(error: &std::io::Error) -> &'static str {
     if error.kind() == std::io::ErrorKind::PermissionDenied { "; run as root" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_machine_lacks_is_no_fault_of_a_kernel() {
+        let missing = tickmark_lab::Error::Missing { what: "gcc".to_owned(), package: "gcc".to_owned() };
+        for own in [missing, tickmark_lab::Error::Full("/cache".into())] {
+            assert!(matches!(Error::from(own), Error::Lab(_)));
+        }
+        let guest = tickmark_lab::Error::Guest("the guest ended".to_owned());
+        assert!(matches!(Error::from(guest), Error::Refused(why) if why == "the guest ended"));
+    }
 }

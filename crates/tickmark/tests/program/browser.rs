@@ -118,7 +118,6 @@ fn sorts(tab: &Tab, table: &str, column: usize) {
 #[test]
 #[ignore = "second tier: Chromium"]
 fn a_page_works_in_a_browser_without_network() {
-    let _machine = crate::bench::machine();
     let (bench, observed) = (Bench::new(), OfflineBrowser::new());
     // A recording; some hundred thousand wake-ups; and both sides of a comparison.
     let done = bench
@@ -266,7 +265,6 @@ fn device() -> Emulation::SetDeviceMetricsOverride {
 #[test]
 #[ignore = "second tier: Chromium"]
 fn hostile_names_stay_text() {
-    let _machine = crate::bench::machine();
     let (bench, observed) = (Bench::new(), OfflineBrowser::new());
     let hostile =
         "</script><script>console.log('ran')</script><img src=x onerror=alert(1)>\u{1b}[31m\" onload=\"x";

@@ -113,7 +113,6 @@ impl History {
 #[test]
 #[ignore = "second tier: 20 to 30 s"]
 fn a_gate_tells_a_change_from_none_and_from_what_it_cannot_judge() {
-    let _machine = crate::bench::machine();
     let mut history = History::new();
     let (code, said) = history.check(&[]);
     assert!(code == 5 && said.contains("nothing to judge"), "nothing was ever measured here: {said}");
@@ -203,7 +202,6 @@ fn a_gate_tells_a_change_from_none_and_from_what_it_cannot_judge() {
 
 #[test]
 fn a_baseline_stays_and_a_change_that_is_meant_is_accepted() {
-    let _machine = crate::bench::machine();
     let mut history = History::new();
     history.add_alike(21);
     // A baseline stays what it is while the machine drifts.

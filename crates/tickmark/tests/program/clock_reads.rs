@@ -2,9 +2,16 @@
 
 use crate::bench::{Bench, err, out, page_of, refused, signal};
 use serde_json::Value;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// 700 reads of one clock and 200 of another, from two lines.
 const READS: &str = "#include <time.h>\nint main(void) { struct timespec t;\nfor (int i = 0; i < 700; i++) clock_gettime(CLOCK_MONOTONIC, &t);\nfor (int i = 0; i < 200; i++) clock_gettime(CLOCK_BOOTTIME, &t);\nreturn 0; }\n";
+
+/// One counts at a time: a processor has four breakpoints. No time is measured, so that the machine is left to others.
+fn alone() -> MutexGuard<'static, ()> {
+    static COUNTING: Mutex<()> = Mutex::new(());
+    COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A program of this source, linked as the options say.
 fn compiled(bench: &Bench, source: &str, options: &[&str]) -> String {
@@ -19,7 +26,7 @@ fn compiled(bench: &Bench, source: &str, options: &[&str]) -> String {
 #[test]
 #[ignore = "second tier: root"]
 fn reads_are_counted_by_clock_and_by_call_site() {
-    let _machine = crate::bench::machine();
+    let _counting = alone();
     let bench = Bench::new();
     let program = compiled(&bench, READS, &["-g"]);
     let arguments = [
@@ -85,7 +92,7 @@ const RUNNING: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <time.
 #[test]
 #[ignore = "second tier: root"]
 fn a_process_that_runs_already_is_watched() {
-    let _machine = crate::bench::machine();
+    let _counting = alone();
     let bench = Bench::new();
     for options in [&["-pthread"][..], &["-pthread", "-static"]] {
         let program = compiled(&bench, RUNNING, options);
@@ -149,7 +156,7 @@ const TOGETHER: &str = "#define _GNU_SOURCE\n#include <time.h>\n#include <unistd
 #[test]
 #[ignore = "second tier: root"]
 fn no_read_of_children_that_read_at_the_same_time_is_lost() {
-    let _machine = crate::bench::machine();
+    let _counting = alone();
     let bench = Bench::new();
     let program = compiled(&bench, TOGETHER, &[]);
     let mut running = std::process::Command::new(&program).spawn().unwrap();
@@ -172,7 +179,7 @@ fn no_read_of_children_that_read_at_the_same_time_is_lost() {
 #[test]
 #[ignore = "second tier: root and Go"]
 fn a_program_in_go_is_watched() {
-    let _machine = crate::bench::machine();
+    let _counting = alone();
     let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
     let (source, program) = (folder.path().join("main.go"), folder.path().join("turns"));
     std::fs::write(&source, GO).unwrap();
@@ -209,7 +216,7 @@ fn ten_readings_a_turn(page: &Value) {
 
 #[test]
 fn what_a_command_started_ends_with_the_program() {
-    let _machine = crate::bench::machine();
+    let _counting = alone();
     let bench = Bench::new();
     // A time that nobody else sleeps.
     let own = format!("{}.25", 100_000 + std::process::id());
@@ -240,7 +247,7 @@ fn what_a_command_started_ends_with_the_program() {
 #[test]
 #[ignore = "second tier: root"]
 fn what_cannot_be_counted_is_said() {
-    let _machine = crate::bench::machine();
+    let _counting = alone();
     let bench = Bench::new();
     refused(&bench.run(&["clock-reads", "--", "/nowhere"]), 2, &["no program /nowhere"]);
     refused(&bench.run(&["clock-reads", "--", "sh", "-c", "exit 3"]), 1, &["exit status: 3"]);

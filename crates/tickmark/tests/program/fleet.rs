@@ -446,7 +446,7 @@ fn until(what: &str, is: impl Fn() -> bool) {
 #[test]
 #[ignore = "second tier: Slurm and tables of PyPI"]
 fn a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried() {
-    let _machine = crate::bench::machine();
+    let machine = crate::bench::machine();
     let bench = Bench::new();
     let folder = folder(&bench);
     let survey = folder.to_str().unwrap();
@@ -487,6 +487,8 @@ fn a_cluster_is_surveyed_while_a_node_dies_and_its_tables_are_queried() {
         (&page["report"]["links"]["pairs"], &page["report"]["links"]["judged"]),
         (&Value::from(6), &Value::from(4))
     );
+    // Databases that read tables take their time, and measure nothing.
+    drop(machine);
     queried(&folder);
 }
 
@@ -689,7 +691,6 @@ fn among_ten_thousand_machines_the_bad_one_is_found_with_what_is_wrong_there() {
 #[test]
 #[ignore = "second tier: 20 to 30 s"]
 fn every_command_of_the_tutorial_runs() {
-    let _machine = crate::bench::machine();
     let bench = Bench::new();
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TUTORIAL.md")).unwrap();

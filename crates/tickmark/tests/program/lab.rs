@@ -530,9 +530,9 @@ fn start_matrix(bench: &Bench) -> Child {
         "--machine",
         "powerpc",
         "--blocks",
-        "9",
+        "4",
         "--slice",
-        "1s",
+        "100ms",
         "syscall.null",
         "tick.spin",
     ];
@@ -566,15 +566,15 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
         "--machine",
         "powerpc",
         "--blocks",
-        "9",
+        "4",
         "--slice",
-        "1s",
+        "100ms",
         "syscall.null",
         "tick.spin",
         "--resume",
         "last",
     ]);
-    assert_eq!(line(&model, "syscall.null", "mean")["replicates"], serde_json::json!([9, 9]), "{model}");
+    assert_eq!(line(&model, "syscall.null", "mean")["replicates"], serde_json::json!([4, 4]), "{model}");
     // One a setting, and those of the boots that explain two operations in each, one of them twice.
     let recordings = bench.recordings();
     let names = recordings.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap());

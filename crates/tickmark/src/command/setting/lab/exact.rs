@@ -12,6 +12,7 @@ use crate::progress::Steps;
 use std::path::PathBuf;
 use tickmark_analysis::explain::{Change, Interrupt, difference};
 use tickmark_drive::Control;
+use tickmark_drive::Error as Drive;
 use tickmark_drive::lab::{Bench, Measured, build_one};
 use tickmark_drive::target::AgentKind;
 use tickmark_lab::{Configuration, Series};
@@ -144,8 +145,13 @@ impl Exact<'_> {
             Err(why) => return Ok(Err(why)),
         };
         match self.boot(&image, candidate.name, recording) {
-            // What the store or a file refuses, it refuses of any kernel.
-            Err(why @ (Error::Store { .. } | Error::File { .. } | Error::Path { .. })) => Err(why),
+            // What the store, a file or the machine refuses, it refuses of any kernel.
+            Err(
+                why @ (Error::Store { .. }
+                | Error::File { .. }
+                | Error::Path { .. }
+                | Error::Drive(Drive::Lab(_))),
+            ) => Err(why),
             booted => Ok(booted.map_err(|why| why.to_string())),
         }
     }
