@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::kernel::Arch;
+use crate::symbols::LONGEST;
 use std::path::Path;
 
 /// Headers of an ELF file.
@@ -28,6 +29,8 @@ const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
 /// NAME_MAX of Linux, bytes: a file may name a library as often as it has room, and each time all the rest of it.
 const LONGEST_NAME: usize = 255;
+/// Bytes of an image: a vmlinux with everything that a debugger wants has less.
+const LARGEST: u64 = 2 << 30;
 /// The name of the end of a section with instructions, as the kernel's linker script has it.
 pub(crate) const END_OF_TEXT: &str = "_etext";
 /// The kind of a section that is a symbol table, and the flag of one with instructions.
@@ -111,7 +114,8 @@ impl<'a> Elf<'a> {
                     continue;
                 }
                 let name = self.bytes.get(names.checked_add(self.number(at, 4)? as usize)?..)?;
-                let name = name.split(|byte| *byte == 0).next()?;
+                // Of a table without ends each name is a bit too long, and none.
+                let name = name.get(..=LONGEST).unwrap_or(name).split(|byte| *byte == 0).next()?;
                 symbols.push((self.number(at + value, word)?, String::from_utf8_lossy(name).into_owned()));
             }
         }
@@ -187,12 +191,28 @@ fn flat_image(bytes: &[u8]) -> Option<Arch> {
     }
 }
 
+/// The bytes of an image.
+///
+/// # Errors
+/// It cannot be read, or is larger than any kernel.
+pub(crate) fn read_image(image: &Path) -> Result<Vec<u8>, Error> {
+    let size = std::fs::metadata(image).map_err(Error::file("read", image))?.len();
+    if size > LARGEST {
+        let place = image.display();
+        return Err(Error::Usage(format!(
+            "{place} has {} GiB: no kernel image is larger than 2",
+            size >> 30
+        )));
+    }
+    std::fs::read(image).map_err(Error::file("read", image))
+}
+
 /// The processor that an image is for.
 ///
 /// # Errors
 /// It is none that the lab can boot, or cut short.
 pub fn arch_of(image: &Path) -> Result<Arch, Error> {
-    let bytes = std::fs::read(image).map_err(Error::file("read", image))?;
+    let bytes = read_image(image)?;
     let place = image.display();
     let elf = Elf::parse(&bytes);
     let (arch, whole) = match (bz_image(&bytes), &elf) {
@@ -273,6 +293,18 @@ mod tests {
         assert_eq!(text(&named(LONGEST_NAME + 1), 6), None);
         assert_eq!(text(&named(3)[..9], 6), None, "the file ends before the name");
         assert_eq!(text(&named(3), u64::MAX), None);
+    }
+
+    #[test]
+    fn what_is_larger_than_any_kernel_is_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(LARGEST + (1 << 30)).unwrap();
+        assert!(
+            arch_of(file.path())
+                .unwrap_err()
+                .to_string()
+                .ends_with("has 3 GiB: no kernel image is larger than 2")
+        );
     }
 
     #[test]

@@ -54,6 +54,17 @@ impl Source {
     pub const KNOWN: [Self; 2] = [Self::USUAL, Self { major: 6, minor: 12 }];
 }
 
+impl Source {
+    /// The version that a kernel's Makefile begins with.
+    pub(crate) fn of_makefile(text: &str) -> Option<Self> {
+        let number = |name: &str| {
+            let line = text.lines().find(|line| line.split(['=', ' ']).next() == Some(name))?;
+            line.split_once('=')?.1.trim().parse().ok()
+        };
+        Some(Self { major: number("VERSION")?, minor: number("PATCHLEVEL")? })
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
@@ -141,7 +152,7 @@ impl FromStr for Kernel {
             }
             let known = Arch::ALL.map(Arch::name).join(", ");
             return Err(Error::Usage(format!(
-                "no kernels for {name:?} here; give one of {known}, then settings as in x86_64:hz=1000:tick=idle"
+                "no kernels for {name:?} here, and no file of that name; give one of {known}, then settings as in x86_64:hz=1000:tick=idle"
             )));
         };
         let plain = Self {
@@ -245,6 +256,9 @@ mod tests {
             assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
         }
         assert_eq!("x86_64:source=6.1".parse::<Kernel>().unwrap(), "x86_64".parse().unwrap());
+        let makefile = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n";
+        assert_eq!(Source::of_makefile(makefile), Some(Source { major: 6, minor: 12 }));
+        assert_eq!(Source::of_makefile("bzImage:\n\tcp a b\n"), None);
         let missing = crate::tools::source(Source { major: 1, minor: 2 }).unwrap_err().to_string();
         assert!(missing.ends_with("apt-get install linux-source-1.2"), "{missing}");
         let kernel: Kernel = "powerpc:hz=1000".parse().unwrap();

@@ -2,12 +2,12 @@
 
 use crate::built::{Built, Entry, KIND, Need, find_built};
 use crate::cache::{Cache, hash, hash_file};
-use crate::kernel::{Arch, Kernel};
+use crate::kernel::{Arch, Kernel, Source};
 use crate::module::{Module, TREE};
 use crate::series::Configuration;
 use crate::{Error, compiled, config, tools};
 use std::cell::RefCell;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -17,6 +17,9 @@ use tickmark_process::{Child, End, Lines, Until};
 
 /// Bytes of a line of a build's log that are kept.
 const LINE: usize = 1 << 20;
+
+/// Bytes of a Makefile in which its version is looked for.
+const MAKEFILE: u64 = 4096;
 
 /// Build date and host that every kernel reports, so that equal requests give equal bytes.
 const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
@@ -147,6 +150,13 @@ fn kbuild(arch: Arch, tree: &Path, objects: &Path, targets: &[&str]) -> Command 
     make
 }
 
+/// The version of a kernel's tree, where its Makefile says one.
+fn version_of_tree(tree: &Path) -> Option<Source> {
+    let mut text = String::new();
+    std::fs::File::open(tree.join("Makefile")).ok()?.take(MAKEFILE).read_to_string(&mut text).ok()?;
+    Source::of_makefile(&text)
+}
+
 impl Maker<'_> {
     fn make(
         &mut self,
@@ -240,6 +250,16 @@ impl Maker<'_> {
     ) -> Result<String, Error> {
         let path = objects.join(".config");
         let what = &configuration.name();
+        // What symbols are called depends on the version of the tree that is there.
+        let of_tree;
+        let configuration = match configuration {
+            Configuration::Lab(kernel) => {
+                let source = version_of_tree(tree).unwrap_or(kernel.source);
+                of_tree = Kernel { source, ..*kernel };
+                Configuration::Lab(&of_tree)
+            }
+            other => other,
+        };
         match configuration {
             Configuration::Text { text, .. } => {
                 std::fs::write(&path, text).map_err(Error::file("write", &path))?;

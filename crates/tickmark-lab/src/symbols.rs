@@ -1,7 +1,7 @@
 //! The functions of a kernel: from the symbol table of its image, else from what the kernel says of itself (/proc/kallsyms).
 
 use crate::Error;
-use crate::image::{END_OF_TEXT, Elf};
+use crate::image::{END_OF_TEXT, Elf, read_image};
 use crate::kernel::Arch;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -117,7 +117,7 @@ const OWN: [&str; 4] = ["program", "unknown code", "resumed thread", "interrupt"
 const UNKNOWN: usize = 1;
 const INTERRUPT: &str = OWN[3];
 /// Bytes of a name that the plugin reads; the kernel's have fewer (KSYM_NAME_LEN).
-const LONGEST: usize = 511;
+pub(crate) const LONGEST: usize = 511;
 /// Where the kernel's text ends: what lies behind it (modules, code that is made at run time) has no name.
 const ENDS: [&str; 2] = [END_OF_TEXT, "_einittext"];
 /// A function that only kernels with KASAN have; their stacks on x86-64 are of 2^15 bytes (arch/x86/include/asm/page_64_types.h).
@@ -137,7 +137,7 @@ impl Symbols {
     /// # Errors
     /// It cannot be read.
     pub fn of_image(image: &Path, arch: Arch) -> Result<Option<Self>, Error> {
-        let bytes = std::fs::read(image).map_err(Error::file("read", image))?;
+        let bytes = read_image(image)?;
         let symbols = Elf::parse(&bytes).map(|elf| elf.functions()).unwrap_or_default();
         Ok(Self::new(symbols, arch))
     }

@@ -6,6 +6,7 @@ use crate::suggest::command;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 use tickmark_analysis::doctor::{Before, Cost, Diagnosis, Evidence, ObservedValue, Outcome, Promise, Saved};
+use tickmark_wire::text::quoted;
 
 const HEADING: Style = Style::new().bold();
 const FOUND: Style = AnsiColor::Yellow.on_default();
@@ -192,7 +193,7 @@ fn nothing_found(all: &[Diagnosis]) -> String {
 fn proof(one: &Diagnosis) -> String {
     one.proof.as_ref().map_or_else(String::new, |proof| {
         let cpu = proof.cpu.map_or_else(String::new, |cpu| format!(" --cpu {cpu}"));
-        format!("; prove: {}", command(&format!("experiment {} {}{cpu}", proof.knob, proof.probe)))
+        format!("; prove: {}", command(&format!("experiment {} {}{cpu}", quoted(&proof.knob), proof.probe)))
     })
 }
 
@@ -326,6 +327,19 @@ mod tests {
             let Words { title, advice } = words(check.name);
             assert!(!title.is_empty() && !advice.is_empty(), "{}", check.name);
         }
+    }
+
+    #[test]
+    fn a_proof_can_be_typed() {
+        let knob = "/sys/fs/cgroup/a/cpu.max=50000 100000,max 100000".to_owned();
+        let proof =
+            Some(tickmark_analysis::doctor::Proof { knob, probe: "tick", cpu: Some(1), removes: None });
+        let outcome = Outcome::Found(None);
+        let text = super::proof(&Diagnosis { name: "throttled", outcome, evidence: Vec::new(), proof });
+        assert!(
+            text.contains("experiment '/sys/fs/cgroup/a/cpu.max=50000 100000,max 100000' tick --cpu 1"),
+            "{text}"
+        );
     }
 
     #[test]

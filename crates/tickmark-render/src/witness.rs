@@ -117,11 +117,13 @@ fn group_name(group: &[&Taker]) -> String {
 /// Causes that a line has room for, those of more than a thousandth.
 const TOLD: usize = 4;
 
-/// Who had a CPU, as shares of the time, the largest first.
+/// Who had a CPU, as shares of the time, the largest first; as one of them the time of which that is not known.
 #[must_use]
 pub fn occupants(occupancy: &Occupancy) -> Vec<(String, f64)> {
     let one = |(own, group): &(f64, Vec<&Taker>)| (group_name(group), own / occupancy.span);
-    let all = occupancy.groups().iter().map(one).collect::<Vec<_>>();
+    let mut all = occupancy.groups().iter().map(one).collect::<Vec<_>>();
+    all.push((what(&Cause::Unknown), occupancy.unknown / occupancy.span));
+    all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     all.into_iter().filter(|(_, share)| *share > 0.001).take(TOLD).collect()
 }
 
@@ -288,4 +290,24 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
         notes.push(format!("Not recorded: {}.", witness.refused.join(", ")));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_which_nothing_is_known_is_nobodys_share() {
+        let occupancy = Occupancy {
+            span: 10.0,
+            traces: 1,
+            left: 4.0,
+            unknown: 6.0,
+            takers: Vec::new(),
+            events: (3, 5),
+            refused: Vec::new(),
+            event_cost: None,
+        };
+        assert_eq!(occupants(&occupancy), [("not known: events were dropped".to_owned(), 0.6)]);
+    }
 }

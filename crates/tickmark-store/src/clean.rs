@@ -3,7 +3,7 @@
 use super::recording::Meta;
 use tickmark_wire::shared::{MOST_PADDING, MOST_ROUNDS};
 use tickmark_wire::text::printable;
-use tickmark_wire::{Environment, Event, Hello, Name, Reason};
+use tickmark_wire::{Environment, Event, Hello, Name, Observations, Reason};
 
 /// Runs and metrics of a plan: more are none that a person reads, and every page goes through all of them.
 const MOST_RUNS: usize = 1_000_000;
@@ -76,6 +76,33 @@ pub(super) fn event(event: &mut Event) {
     }
 }
 
+/// The names in observations: of tasks, interrupts, counters.
+pub(super) fn observations(own: &mut Observations) {
+    match own {
+        Observations::Gaps(trace) => {
+            trace.counted.iter_mut().flat_map(|counted| &mut counted.names).for_each(text);
+            let Some(events) = &mut trace.events else { return };
+            events.tracepoints.iter_mut().chain(&mut events.refused).for_each(text);
+            for subject in &mut events.subjects {
+                text(&mut subject.name);
+                subject.cgroup.iter_mut().for_each(text);
+            }
+        }
+        Observations::Tally(tally) => tally.names.iter_mut().for_each(text),
+        Observations::Curve(points) => {
+            points.iter_mut().for_each(|point| observations(&mut point.observations));
+        }
+        Observations::Unknown(kind) => text(kind),
+        Observations::Batches(_)
+        | Observations::Latencies(_)
+        | Observations::Exchanges(_)
+        | Observations::Values(_)
+        | Observations::Histogram(_)
+        | Observations::Windows(_)
+        | Observations::Loads(_) => {}
+    }
+}
+
 fn hello(hello: &mut Hello) {
     text(&mut hello.agent);
     text(&mut hello.settled.cpu_because);
@@ -90,4 +117,25 @@ fn reason(reason: &mut Reason) {
 
 fn environment(facts: &mut Environment) {
     facts.change_texts(|text| printable(text, false).into_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickmark_wire::{EventSubject, GapTrace, KernelEvents};
+
+    #[test]
+    fn a_task_of_any_name_is_printable() {
+        let hostile = "a\u{1b}]0;b\u{7}\nc".to_owned();
+        let subject =
+            EventSubject { name: hostile.clone(), cgroup: Some(hostile.clone()), ..Default::default() };
+        let events = KernelEvents { subjects: vec![subject], refused: vec![hostile], ..Default::default() };
+        let mut own = Observations::Gaps(GapTrace { events: Some(Box::new(events)), ..Default::default() });
+        observations(&mut own);
+        let Observations::Gaps(GapTrace { events: Some(events), .. }) = own else { unreachable!() };
+        let subject = &events.subjects[0];
+        for text in [&subject.name, subject.cgroup.as_ref().unwrap(), &events.refused[0]] {
+            assert_eq!(text, "a\\u{1b}]0;b\\u{7}\\nc");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A recording as it is read: what was planned, what came of each run.
 
-use crate::Id;
+use crate::{Id, clean};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
@@ -328,7 +328,10 @@ fn read_span(file: &std::fs::File, span: &Span) -> Option<Observed> {
     let mut line = vec![0; span.length];
     file.read_exact_at(&mut line, span.start).ok()?;
     match Event::parse(&line).ok()? {
-        Event::Observed(observed) => Some(observed),
+        Event::Observed(mut observed) => {
+            clean::observations(&mut observed.observations);
+            Some(observed)
+        }
         _ => None,
     }
 }

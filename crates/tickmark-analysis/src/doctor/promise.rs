@@ -3,6 +3,7 @@
 use crate::noise::{Cause, GapCause, OTHER_TASKS, Quantile, shares_by_run, summarize_late};
 use crate::report;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tickmark_stats::median_of_runs;
 use tickmark_store::Recording;
 use tickmark_wire::names;
@@ -56,15 +57,14 @@ pub fn promises(with: &Recording, without: &Recording, cause: &str) -> Vec<Promi
     let interval = |values: &[f64]| {
         median_of_runs(values).map(|middle| [middle.interval.low, middle.point, middle.interval.high])
     };
-    let lost = |recording: &Recording| -> Vec<f64> {
+    let lost = |recording: &Recording| -> BTreeMap<u32, f64> {
         let groups = report::rows_of(recording, &|metric| metric.name.as_str() == names::TICK);
         let row = groups.into_iter().flat_map(|(_, rows)| rows).find(|row| row.metric == LOST);
-        row.into_iter().flat_map(|row| row.each).map(|run| run.value).collect()
+        row.into_iter().flat_map(|row| row.each).map(|run| (run.round, run.value)).collect()
     };
     let (here, away) = (lost(with), lost(without));
-    // Those of one block are a pair: where a run has failed, nobody knows which.
-    let pairs = if here.len() == away.len() { &here[..] } else { &[] };
-    let saved: Vec<f64> = pairs.iter().zip(away).map(|(here, away)| here - away).collect();
+    // Those of one block are a pair.
+    let saved: Vec<f64> = here.iter().filter_map(|(block, here)| Some(here - away.get(block)?)).collect();
     let is_quota = cause == GapCause::Quota.code();
     // What watches a CPU leaves it idle only while a quota stops it.
     let taker = if is_quota { Cause::Idle.words() } else { cause.to_owned() };

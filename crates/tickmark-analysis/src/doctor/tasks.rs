@@ -152,18 +152,26 @@ fn busy(patient: &Patient<'_>) -> Diagnosis {
         let (share, evidence) = lost(
             patient,
             "lost to task",
-            |cause| matches!(cause, Cause::Task { .. }),
+            // A worker's function is its task's time.
+            |cause| matches!(cause, Cause::Task { .. } | Cause::Work(_)),
             |what| *what == GapCause::Task,
         )?;
         let found = Diagnosis::found_or_fine(NAME, share > SHARE, Some(Cost::Share(share)), evidence);
         Ok(found.removed_by(removal(patient, |cause, cpu| {
-            let Cause::Task { name, thread, .. } = cause else { return None };
-            let starts = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
-            if starts(&WORKERS) {
+            let priority = || {
                 // A loop that has a priority already was left by what has a higher one, or by the reserve for others.
                 let settings = &patient.recording.sessions.first()?.settings;
                 let priority = ["policy=other,fifo:1", OTHER_TASKS].map(str::to_owned);
-                return (settings.priority == Priority::Other).then_some(priority);
+                (settings.priority == Priority::Other).then_some(priority)
+            };
+            let (name, thread) = match cause {
+                Cause::Task { name, thread, .. } => (name, thread),
+                Cause::Work(_) => return priority(),
+                _ => return None,
+            };
+            let starts = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
+            if starts(&WORKERS) {
+                return priority();
             }
             let is_bound = starts(&REAL_TIME_THREADS) || name.starts_with(SOFT_INTERRUPTS);
             (!is_bound).then(|| [format!("affinity:{thread}=now,not:{cpu}"), cause.words()])

@@ -188,11 +188,11 @@ fn a_quota_of_the_own_group_can_be_lifted_for_a_proof() {
 /// A task that the kernel's events name is moved away for a proof; where they were dropped it may be another, and the counters are asked.
 #[test]
 fn a_task_is_named_and_moved_where_no_events_were_dropped() {
-    let busy = |unknown: (usize, f64)| {
+    let by_cause = |cause: Cause, unknown: (usize, f64)| {
         let mut planted = Planted::good();
         planted.lost(GapCause::Task, 1, 0.3);
         let taker = Taker {
-            cause: Cause::Task { name: "busy".to_owned(), thread: 4711, cgroup: None },
+            cause,
             count: 30,
             total: 2.9e8,
             events: 60,
@@ -224,10 +224,16 @@ fn a_task_is_named_and_moved_where_no_events_were_dropped() {
         let names: Vec<String> = one.evidence.iter().map(|evidence| evidence.name.clone()).collect();
         (matches!(one.outcome, Outcome::Found(_)), names, one.proof.map(|proof| proof.knob))
     };
+    let task = || Cause::Task { name: "busy".to_owned(), thread: 4711, cgroup: None };
+    let busy = |unknown| by_cause(task(), unknown);
     let cpu = Planted::good().recording.sessions[0].settled.cpu;
     let moved = Some(format!("affinity:4711=now,not:{cpu}"));
     assert_eq!(busy((0, 0.0)), (true, vec!["lost to busy (4711)".to_owned()], moved));
     assert_eq!(busy((900, 1e8)), (true, vec!["lost to task".to_owned()], None));
+    // What a worker of the kernel does is a task's time, and waits for one in real time.
+    let work = by_cause(Cause::Work("kcryptd_crypt".to_owned()), (0, 0.0));
+    let waits = Some("policy=other,fifo:1".to_owned());
+    assert_eq!(work, (true, vec!["lost to work kcryptd_crypt".to_owned()], waits));
 }
 
 /// An unreadable fact is reported as unknown and never as fine.

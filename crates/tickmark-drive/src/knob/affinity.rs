@@ -134,7 +134,8 @@ impl Knob for Affinity {
     fn undo(&self) -> Result<Vec<Undo>, Error> {
         Ok(vec![match &self.whose {
             Whose::Task(task, started) => {
-                Undo::Affinity { task: *task, started: *started, cpus: self.first.clone() }
+                // Under the lock: an experiment that has ended since may have moved it when this one looked first.
+                Undo::Affinity { task: *task, started: *started, cpus: self.read()? }
             }
             Whose::Interrupt(path) => Undo::Write { path: path.clone(), value: bytes(path)?.into() },
         }])

@@ -182,16 +182,16 @@ impl Bench {
         Ok(bytes)
     }
 
-    /// Refuses a guest that could not be made, as far as that is known before its kernel is built; its agent is made ready, and named.
+    /// Refuses a guest that could not be made, as far as that is known before its kernel is built; makes its agent ready, of which kind and processor it is.
     ///
     /// # Errors
     /// Why it could not.
-    pub fn check(&mut self, wanted: &GuestRequest<'_>) -> Result<AgentKind, Error> {
+    pub fn check(&mut self, wanted: &GuestRequest<'_>) -> Result<(AgentKind, Arch), Error> {
         let look = GuestOutline::at(wanted)?;
         tickmark_lab::require_qemu(look.arch)?;
         files(wanted.files, look.arch, &self.control)?;
         self.agent(look.kind == AgentKind::C, look.arch)?;
-        Ok(look.kind)
+        Ok((look.kind, look.arch))
     }
 
     /// Refuses a guest whose instructions could not be counted by function, before its kernel is built.
@@ -359,7 +359,7 @@ impl Bench {
         Ok(all)
     }
 
-    /// Where a setting of a machine is booted: a guest each time within `limit`, a real machine within its own.
+    /// Where a setting of a machine is booted: a guest each time within `limit`, a real machine (x86-64, or arm64 with an agent for it) within its own.
     ///
     /// # Errors
     /// The guest cannot be made.
@@ -379,7 +379,9 @@ impl Bench {
                 hz: setting.hz,
                 identity,
                 limit: usual,
-                agent: self.agent(false, Arch::X86_64)?,
+                agent: self
+                    .agent(false, Arch::X86_64)
+                    .or_else(|why| self.agent(false, Arch::Arm64).map_err(|_| why))?,
                 control: self.control.clone(),
             }));
         }

@@ -231,9 +231,17 @@ impl Watcher {
 mod tests {
     use super::*;
     use crate::clock::Monotonic;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// One at a time: all of them compute on the same CPU.
+    fn alone() -> MutexGuard<'static, ()> {
+        static CPU: Mutex<()> = Mutex::new(());
+        CPU.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn what_it_did_goes_up_and_is_no_more_than_its_time() {
+        let _computes = alone();
         let cpu = limits::allowed_cpus().unwrap()[0];
         for step in [Step::Multiply, Step::Increment] {
             let board = Board::new().unwrap();
@@ -255,6 +263,7 @@ mod tests {
     /// Others take the CPU while it answers, too: what it then stands still is a gap, so that it never computed for longer than it had the CPU.
     #[test]
     fn it_computes_no_longer_than_it_has_the_cpu() {
+        let _computes = alone();
         let allowed = limits::allowed_cpus().unwrap();
         let [cpu, other, ..] = allowed[..] else {
             println!("SKIPPED: one CPU");
@@ -295,6 +304,7 @@ mod tests {
     /// A task at fifo priority that has the CPU for a known part of the time, as communicating tasks have: both meters find it.
     #[test]
     fn a_planted_load_is_found_by_both_meters() {
+        let _computes = alone();
         if limits::set_priority(Priority::Fifo(5)).is_err() {
             // Not allowed here: what could be planted, others would share.
             return;
@@ -314,10 +324,23 @@ mod tests {
             let done = [after.1.unbroken - before.1.unbroken, after.1.steps - before.1.steps];
             (wall, cpu, own, done.map(|done| done as f64))
         };
-        let before = now();
-        sleep(200_000_000);
-        let (_, cpu_alone, _, alone) = since(&before);
+        // What it does alone in each ns of the CPU, by both meters: the middle one of five windows, and anew for each duty, as one that a
+        // neighbour disturbed would move all that come after it.
+        let paces = || {
+            let windows = [(); 5].map(|()| {
+                let before = now();
+                sleep(50_000_000);
+                let (_, cpu, _, done) = since(&before);
+                done.map(|done| done / cpu)
+            });
+            [0, 1].map(|meter| {
+                let mut all = windows.map(|paces| paces[meter]);
+                all.sort_unstable_by(f64::total_cmp);
+                all[2]
+            })
+        };
         for duty in [0.1, 0.3, 0.6, 0.9] {
+            let alone = paces();
             let mut found = [Vec::new(), Vec::new()];
             for _ in 0..8 {
                 let before = now();
@@ -330,7 +353,7 @@ mod tests {
                 let (wall, computing, own, done) = since(&before);
                 for (meter, (done, alone)) in found.iter_mut().zip(done.into_iter().zip(alone)) {
                     // How far off the share that the task itself counts.
-                    meter.push((own + computing - done * cpu_alone / alone) / wall - own / wall);
+                    meter.push((own + computing - done / alone) / wall - own / wall);
                 }
             }
             for (mut off, most) in found.into_iter().zip(MOST) {

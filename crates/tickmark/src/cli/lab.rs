@@ -161,7 +161,7 @@ pub(crate) struct LabBoot {
     /// Write a file in the guest before anything is measured
     #[arg(long, value_name = "PATH=CONTENT", value_parser = write_file)]
     pub(crate) write: Vec<(String, String)>,
-    /// Load a kernel module first: tickmark_timer, tickmark_timer_test, or a .ko file (compiled where a Kbuild lies beside it); its parameters follow it
+    /// Load a kernel module first: tickmark_timer, tickmark_timer_test, tickmark_clock, or a .ko file (compiled where a Kbuild lies beside it); its parameters follow it
     #[arg(long, value_name = "MODULE [NAME=VALUE]...")]
     pub(crate) module: Vec<Module>,
     /// Start each stream at this tick phase, such as 1/5

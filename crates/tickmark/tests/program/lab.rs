@@ -143,7 +143,7 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     refused(&gate("x86_64:hz=1000", &["--max", "syscall.nul=150"]), 2, &["did you mean syscall.null"]);
     refused(&gate("x86_64:hz=1000", &["--margin", "x"]), 2, &["number of instructions"]);
     // What neither kernel has a count of is no pass where it was named.
-    let fork = ["lab", "gate", "x86_64:hz=1000", "x86_64:hz=1000", "syscall.null", "process.fork"];
+    let fork = ["lab", "gate", "x86_64:hz=1000", "x86_64:hz=1000", "syscall.null", "process.f*"];
     let uncounted = bench.run(&fork);
     assert_eq!(uncounted.status.code(), Some(5), "{}{}", out(&uncounted), err(&uncounted));
     assert!(out(&uncounted).contains("neither gave a count: process.fork"), "{}", out(&uncounted));
@@ -152,6 +152,10 @@ fn two_kernels_are_compared_by_the_instructions_of_each_path() {
     // What a change costs on the machine of a recording, before any boot there; a guest's counts are no price.
     let here = bench.run(&["run", "syscall", "--budget", "2s", "--name", "here"]);
     assert!([Some(0), Some(4)].contains(&here.status.code()), "{}", err(&here));
+    // Of too few paths there is no price, and the comparison stands without it.
+    let unpriced = gate("x86_64:hz=1000:osnoise=on", &["switch.2p.0k", "--price", "here"]);
+    assert!(unpriced.status.code() == Some(3) && out(&unpriced).contains("of 3 paths grew"), "{unpriced:?}");
+    assert!(err(&unpriced).contains("fewer than five of these paths"), "{}", err(&unpriced));
     let gated = ["lab", "gate", "x86_64:hz=1000", "x86_64:hz=1000:osnoise=on", "--format", "json", "--price"];
     let price = &page_of(&bench.run(&[&gated[..], &["here"]].concat()).stdout)["price"];
     let [low, median, high] = ["low", "median", "high"].map(|field| price[field].as_f64().unwrap());
@@ -618,6 +622,11 @@ fn kernels_are_a_knob_of_experiment() {
     );
     assert_eq!(line(&model, "syscall.null", "mean")["verdict"], "beyond_margin");
     refused(&bench.run(&["experiment", "kernel=powerpc"]), 2, &["one setting"]);
+    // A probe that the file's machine does not explain: no caches are simulated.
+    let plain =
+        ["lab", "run", TICK, "--machine", "powerpc", "--blocks", "2", "--slice", "20ms", "op.int32.add"];
+    let output = bench.run(&plain);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
 }
 
 #[test]

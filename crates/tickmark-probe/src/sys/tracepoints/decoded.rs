@@ -6,6 +6,7 @@ use super::subjects::Subjects;
 use crate::sys::perf::{RECORD_LOST, RECORD_SAMPLE, word};
 use crate::sys::tracefs::Field;
 use std::collections::BTreeMap;
+use tickmark_wire::text::printable;
 use tickmark_wire::{KernelEvents, Nanos, Wakings};
 
 /// Tasks change.
@@ -48,7 +49,8 @@ impl<'a> Raw<'a> {
     pub(super) fn text(&self, (offset, size): Field) -> String {
         let bytes = self.record.get(offset..offset + size).unwrap_or_default();
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        String::from_utf8_lossy(&bytes[..end]).into_owned()
+        // A task may call itself anything, and a terminal would obey it.
+        printable(&String::from_utf8_lossy(&bytes[..end]), false).into_owned()
     }
 
     /// A text whose place and length the field says.

@@ -5,6 +5,7 @@ use super::kinds::{Kind, Subject};
 use super::symbols::symbols;
 use std::collections::BTreeMap;
 use tickmark_wire::EventSubject;
+use tickmark_wire::text::printable;
 
 /// Soft interrupts, as /proc/softirqs calls them (include/linux/interrupt.h).
 const SOFT: [&str; 10] =
@@ -107,8 +108,9 @@ fn task(id: u32, name: String) -> EventSubject {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
     let process = value("Tgid:").and_then(|text| text.parse().ok()).filter(|process| *process != id);
-    let name = if name.is_empty() { value("Name:").unwrap_or_default().to_owned() } else { name };
+    let own = |text: &str| printable(text, false).into_owned();
+    let name = if name.is_empty() { value("Name:").map(own).unwrap_or_default() } else { name };
     let cgroup = std::fs::read_to_string(format!("/proc/{id}/cgroup")).unwrap_or_default();
-    let cgroup = cgroup.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned);
+    let cgroup = cgroup.lines().find_map(|line| line.strip_prefix("0::")).map(own);
     EventSubject { name, id: Some(id), process, cgroup }
 }

@@ -95,6 +95,7 @@ fn carry_out(store: &Store, mut from: MatrixRequest, options: &LabRun) -> Result
         for machine in &mut from.machines {
             machine.probes.clone_from(&options.select);
             machine.explain.retain(|probe| options.select.contains(probe));
+            machine.caches = machine.caches.take().filter(|_| !machine.explain.is_empty());
         }
     }
     if !options.machine.is_empty() {

@@ -21,8 +21,11 @@ use tickmark_drive::lab::{Bench, GuestRequest, build};
 use tickmark_drive::plan;
 use tickmark_drive::target::Guest;
 use tickmark_lab::{Accel, Cache, Component, Kernel, Module, Need};
-use tickmark_store::Store;
+use tickmark_store::{Store, did_you_mean};
 use tickmark_wire::{Headline, Metric, Nanos, Offer, Plan, names};
+
+/// Why an operation has no count.
+const NO_FLOOR: &str = "no floor on this kernel: it lacks the operation, or each batch of it is as long as a tick, and `lab explain` has its average";
 
 /// The kernels of the document, where none is named.
 const DEFAULT: [&str; 4] = ["powerpc:hz=100", "powerpc:hz=1000", "x86_64:hz=100", "x86_64:hz=1000"];
@@ -192,11 +195,25 @@ fn one_metric(probe: &String) -> Result<Metric, Error> {
     Err(Error::Usage(format!("{probe} names {count} operations ({some}{more}); name one{such}")))
 }
 
-/// Refuses guests of several architectures: their instructions are no measure of each other.
-fn same_architecture<'a>(guests: impl IntoIterator<Item = &'a Guest>) -> Result<(), Error> {
-    let mut all = guests.into_iter().map(|guest| guest.machine.arch);
-    let first = all.next();
-    if all.all(|arch| Some(arch) == first) {
+/// Refuses limits of paths that are not among those selected.
+fn check_limits(limits: &[(String, f64)], selected: &[Offer]) -> Result<(), Error> {
+    let measured: Vec<&str> =
+        selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str()).collect();
+    if let Some((name, _)) = limits.iter().find(|(name, _)| !measured.contains(&name.as_str())) {
+        let near = did_you_mean(name, measured.iter().copied());
+        return Err(Error::Usage(format!("--max {name}: no such path is measured{near}")));
+    }
+    Ok(())
+}
+
+/// Refuses guests that cannot be made, or are of several architectures, before the minutes that their kernels may take.
+fn check_guests<'a>(
+    bench: &mut Bench,
+    guests: impl IntoIterator<Item = GuestRequest<'a>>,
+) -> Result<(), Error> {
+    let guests = guests.into_iter().map(|guest| Ok(bench.check(&guest)?.1));
+    let architectures = guests.collect::<Result<Vec<_>, Error>>()?;
+    if architectures.iter().all(|arch| *arch == architectures[0]) {
         return Ok(());
     }
     Err(Error::Usage(

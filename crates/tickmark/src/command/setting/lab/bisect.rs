@@ -1,6 +1,6 @@
 //! With which commit of a kernel's tree an operation's instructions changed: each commit is built and booted once.
 
-use super::exact::{Candidate, Exact, changes_title, in_words, waits};
+use super::exact::{Candidate, Exact, changes_or_interruption, changes_title, in_words, waits};
 use super::one_counted;
 use crate::cli::{Format, LabBisect};
 use crate::command::pages::LabBisectPage;
@@ -34,7 +34,7 @@ pub(in crate::command) struct LabBisected {
 
 /// The lab's configuration that commits are built with.
 fn configuration(text: &str) -> Result<Kernel, Error> {
-    if Path::new(text).exists() {
+    if Path::new(text).is_file() {
         return Err(Error::Usage(format!(
             "--kernel {text} is a file: commits are built with a configuration of the lab, such as x86_64:hz=100"
         )));
@@ -79,11 +79,15 @@ pub(super) fn run(store: &Store, options: &LabBisect) -> Result<Code, Error> {
         return Err(Error::Refused(format!("commit {id}, an end of the range: {why}; choose another end")));
     }
     let changes = match &found {
-        Some(found) => work.changes(&commits, last_before(&measured, found), *found.end())?,
-        None => Vec::new(),
+        Some(found) => work.changes(&commits, last_before(&measured, found), *found.end()),
+        None => Ok(Vec::new()),
     };
-    // Gigabytes, which only who goes on needs.
-    work.exact.builds.remove();
+    // What is known is said, also where its functions were interrupted.
+    let (changes, interrupted) = changes_or_interruption(&work.exact.control, changes)?;
+    if interrupted.is_none() {
+        // Gigabytes, which only who goes on needs.
+        work.exact.builds.remove();
+    }
     let of = LabBisected {
         metric,
         kernel: kernel.to_string(),
@@ -97,7 +101,10 @@ pub(super) fn run(store: &Store, options: &LabBisect) -> Result<Code, Error> {
         Format::Json => crate::command::print_page(&LabBisectPage::new(&of))?,
         Format::Text => crate::command::print(&of.text())?,
     }
-    Ok(if of.found.is_some() { Code::Done } else { Code::Unjudged })
+    match interrupted {
+        Some(why) => Err(why),
+        None => Ok(if of.found.is_some() { Code::Done } else { Code::Unjudged }),
+    }
 }
 
 struct Work<'a> {

@@ -3,7 +3,7 @@
 mod ends;
 
 use self::ends::{End, SourceTree};
-use super::exact::{Candidate, Exact, changes_title, in_words, waits};
+use super::exact::{Candidate, Exact, changes_or_interruption, changes_title, in_words, waits};
 use super::one_counted;
 use crate::cli::{Format, LabConfigCost};
 use crate::command::pages::LabConfigCostPage;
@@ -105,19 +105,22 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     }
     let found = costs(&measured, options.margin);
     let changes = match found.first() {
-        Some((from, to)) => work.changes(*from, *to)?,
-        None => Vec::new(),
+        Some((from, to)) => work.changes(*from, *to),
+        None => Ok(Vec::new()),
     };
+    let (changes, interrupted) = changes_or_interruption(&control, changes)?;
     let steps = found.into_iter().map(|step| work.step(&measured, step)).collect::<Result<_, _>>()?;
-    // Gigabytes, which only who goes on needs.
-    work.exact.builds.remove();
+    if interrupted.is_none() {
+        // Gigabytes, which only who goes on needs.
+        work.exact.builds.remove();
+    }
     let (each, margin) = (options.each, options.margin);
     let of = ConfigCosts { metric: metric.clone(), names, symbols, steps, measured, changes, each, margin };
     match options.output.format {
         Format::Json => crate::command::print_page(&LabConfigCostPage::new(&of))?,
         Format::Text => crate::command::print(&of.text())?,
     }
-    Ok(Code::Done)
+    interrupted.map_or(Ok(Code::Done), Err)
 }
 
 /// How many kernels two configurations with so many symbols between them take.

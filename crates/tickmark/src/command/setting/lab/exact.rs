@@ -1,8 +1,7 @@
 //! One figure of one kernel of a series that is built one after the other: instructions of an operation, the same in each boot.
 
 use super::explain::{OfBoot, explained, guest_of_one};
-use super::limits::NO_FLOOR;
-use super::{guest_and_plan, guest_request, operation_boot};
+use super::{NO_FLOOR, guest_and_plan, guest_request, operation_boot};
 use crate::cli::GuestArgs;
 use crate::command::journal::{Journal, KeptFigure};
 use crate::command::lab::gate;
@@ -35,6 +34,17 @@ pub(super) fn changes_title(metric: &str, what: &str) -> String {
     format!("{what} changed in {place}")
 }
 
+/// The functions of an answer that stands without them: none, with the error to end with, where the work was interrupted.
+pub(super) fn changes_or_interruption(
+    control: &Control,
+    changes: Result<Vec<Change>, Error>,
+) -> Result<(Vec<Change>, Option<Error>), Error> {
+    match changes {
+        Err(why) if control.stopped() => Ok((Vec::new(), Some(why))),
+        changes => Ok((changes?, None)),
+    }
+}
+
 /// What is built and booted.
 pub(super) struct Exact<'a> {
     pub(super) bench: Bench,
@@ -63,7 +73,7 @@ impl Exact<'_> {
     /// There is no such agent for its processor, or it lacks the probe; there is no QEMU, or for the tick none that takes plugins.
     pub(super) fn check(&mut self, kernel: &str) -> Result<(), Error> {
         let boot = operation_boot(kernel, self.metric, self.guest);
-        let agent = self.bench.check(&guest_request(&boot))?;
+        let (agent, _) = self.bench.check(&guest_request(&boot))?;
         if self.metric == names::SPIN {
             self.bench.check_plugin(&guest_request(&boot))?;
         }

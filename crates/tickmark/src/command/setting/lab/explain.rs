@@ -1,7 +1,7 @@
 //! Which functions of the kernel an operation's instructions are in.
 
 use super::explained::{ExplainedSetting, ExplainedSettings, guest_label, kept_explanation, recording_name};
-use super::{guest_and_plan, one_operation, operation_boot, plan_of, same_architecture};
+use super::{check_guests, guest_and_plan, guest_request, one_operation, operation_boot, plan_of};
 use crate::cli::{Format, LabBoot, LabExplain};
 use crate::command::report::OutputFile;
 use crate::command::run;
@@ -37,11 +37,13 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
     let page = options.file.as_ref().map(|path| OutputFile::open("--output", path)).transpose()?;
     let mut bench = Bench::new(control())?;
     let kernels: Vec<&String> = std::iter::once(&options.kernel).chain(&options.against).collect();
+    let boots: Vec<LabBoot> =
+        kernels.iter().map(|kernel| operation_boot(kernel, &options.probe, &options.guest)).collect();
+    check_guests(&mut bench, boots.iter().map(guest_request))?;
+    bench.check_plugin(&guest_request(&boots[0]))?;
     bench.kernels(kernels.iter().copied(), Need::Image)?;
-    let guest =
-        |kernel: &&String| guest_of_one(&mut bench, operation_boot(kernel, &options.probe, &options.guest));
-    let guests = kernels.iter().map(guest).collect::<Result<Vec<_>, _>>()?;
-    same_architecture(guests.iter().map(|(guest, _)| guest))?;
+    let guest = |boot| guest_of_one(&mut bench, boot);
+    let guests = boots.into_iter().map(guest).collect::<Result<Vec<_>, _>>()?;
     let (mut recordings, mut all) = (Vec::new(), Vec::new());
     for (kernel, guest) in kernels.iter().zip(guests) {
         let (recording, explanation) =

@@ -2,7 +2,7 @@
 
 pub(in crate::command) mod price;
 
-use super::{guest_and_plan, plain_boot, same_architecture};
+use super::{NO_FLOOR, check_guests, check_limits, guest_and_plan, guest_request, plain_boot};
 use crate::cli::{Format, LabBoot, LabGate};
 use crate::command::pages::LabGatePage;
 use crate::command::run;
@@ -15,7 +15,7 @@ use std::fmt::Write;
 use tickmark_analysis::report::{self, Unit};
 use tickmark_drive::lab::Bench;
 use tickmark_lab::Need;
-use tickmark_store::{Recording, Store, did_you_mean};
+use tickmark_store::{Recording, Store};
 use tickmark_wire::names;
 
 /// What is measured where nothing is named.
@@ -43,8 +43,11 @@ type Kinds = BTreeMap<String, String>;
 
 pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     // A name that is none is told before the minutes that a kernel may take.
-    let selected = selection::select(&boot(&options.base, options).select)?;
-    if selected.iter().flat_map(|offer| &offer.metrics).all(|metric| metric.name.as_str() == names::SPIN) {
+    let boots = [&options.base, &options.new].map(|kernel| boot(kernel, options));
+    let words = &boots[0].select;
+    let paths_of_words = words.iter().map(paths_of_word).collect::<Result<Vec<_>, _>>()?;
+    check_limits(&options.max, &selection::select(words)?)?;
+    if paths_of_words.iter().any(Vec::is_empty) {
         let spin = names::SPIN;
         return Err(Error::Usage(format!(
             "the floor of {spin} has no tick in it: `tickmark lab boot --max {spin}=INSTRUCTIONS` and `tickmark lab explain {spin} --against KERNEL` count one"
@@ -53,11 +56,9 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     let price = PriceRequest::read(store, options)?;
     let mut bench = Bench::new(control())?;
     let names = [&options.base, &options.new];
+    check_guests(&mut bench, boots.iter().map(guest_request))?;
     bench.kernels(names.into_iter(), Need::Image)?;
-    let guests = names.map(|kernel| guest_and_plan(&mut bench, &boot(kernel, options)));
-    let [base, new] = guests;
-    let guests = [base?, new?];
-    same_architecture(guests.iter().map(|(guest, _)| guest))?;
+    let guests = boots.iter().map(|boot| guest_and_plan(&mut bench, boot)).collect::<Result<Vec<_>, _>>()?;
     let (mut paths, mut kinds_of_paths) = (Vec::new(), Kinds::new());
     let mut planned = Vec::new();
     for (kernel, (guest, plan)) in names.into_iter().zip(guests) {
@@ -77,20 +78,19 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
         planned = planned_paths(&recording);
     }
     let [(base, before), (new, after)] = &paths[..] else { return Ok(Code::Failed) };
-    if let Some((name, _)) = options.max.iter().find(|(name, _)| !after.contains_key(name)) {
-        let near = did_you_mean(name, after.keys().map(String::as_str));
-        return Err(Error::Usage(format!("--max {name}: no such path was measured{near}")));
-    }
-    let most = |name: &str| options.max.iter().find(|(own, _)| own == name).map(|(_, most)| *most);
+    let most = |name: &str| {
+        let limits = options.max.iter().filter(|(own, _)| own == name).map(|(_, most)| *most);
+        limits.min_by(f64::total_cmp)
+    };
     // What one of them lacks is no pass.
     let only = |own: &Paths, other: &Paths| -> Vec<String> {
         own.keys().filter(|name| !other.contains_key(*name)).cloned().collect()
     };
     let without = [only(after, before), only(before, after)];
-    // What neither has is no pass where it was named, and of a suite what the agent or the kernel has not.
+    // What neither has is no pass where nothing else was meant by a word, and of a suite what the agent or the kernel has not.
     let neither: Vec<String> =
         planned.into_iter().filter(|name| !after.contains_key(name) && !before.contains_key(name)).collect();
-    let is_named = neither.iter().any(|name| options.select.contains(name));
+    let is_uncounted = paths_of_words.iter().any(|paths| paths.iter().all(|path| neither.contains(path)));
     let path = |(name, new): (&String, &f64)| {
         let base = before.get(name).copied()?;
         let is_above = most(name).is_some_and(|most| *new > most);
@@ -106,8 +106,12 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
     if all.is_empty() {
         return Err(Error::Unjudged("no path was counted in both kernels".to_owned()));
     }
-    let priced =
-        price.map(|price| price.price((before, kinds_of_paths), &all, options.margin)).transpose()?;
+    // The comparison stands without its price.
+    let priced = price.map(|price| price.price((before, kinds_of_paths), &all, options.margin)).transpose();
+    let (priced, unpriced) = match priced {
+        Ok(priced) => (priced, None),
+        Err(why) => (None, Some(why)),
+    };
     match options.output.format {
         Format::Json => {
             crate::command::print_page(&LabGatePage::new(
@@ -124,8 +128,34 @@ pub(super) fn run(store: &Store, options: &LabGate) -> Result<Code, Error> {
             crate::command::print(&text)?;
         }
     }
-    let code = code(&all, &without);
-    Ok(if is_named { code.worse(Code::Unjudged) } else { code })
+    let mut code = code(&all, &without);
+    for why in unpriced.iter().map(Error::to_string).chain(above_alone(options, before, after, &mut code)) {
+        crate::notice!("tickmark: {why}");
+        code = code.worse(Code::Unjudged);
+    }
+    Ok(if is_uncounted { code.worse(Code::Unjudged) } else { code })
+}
+
+/// Says of limits on paths that are in no table, as a kernel lacks them, how they are kept: one that is broken differs.
+fn above_alone(options: &LabGate, before: &Paths, after: &Paths, code: &mut Code) -> Vec<String> {
+    let alone =
+        options.max.iter().filter(|(name, _)| !(before.contains_key(name) && after.contains_key(name)));
+    let said = alone.filter_map(|(name, most)| match after.get(name) {
+        None => Some(format!("--max {name}: {NO_FLOOR}")),
+        Some(count) if count > most => {
+            *code = Code::Differs.worse(*code);
+            Some(format!("{name} takes {count:.1} instructions, above --max {most}"))
+        }
+        Some(_) => None,
+    });
+    said.collect()
+}
+
+/// The paths that a word selects; none where that is the tick alone, whose floor has no tick in it.
+fn paths_of_word(word: &String) -> Result<Vec<String>, Error> {
+    let selected = selection::select(std::slice::from_ref(word))?;
+    let paths = selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.to_string());
+    Ok(paths.filter(|name| name != names::SPIN).collect())
 }
 
 fn code(all: &[PathCost], without: &[Vec<String>; 2]) -> Code {
@@ -220,9 +250,11 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2], neither
 /// The command that says where the instructions of a path are.
 pub(super) fn which_functions(metric: &str, kernel: &str, append: &str) -> String {
     let append = if append.is_empty() { String::new() } else { format!(" --append '{append}'") };
+    // What tickmark's own agent starts processes with cannot be explained.
+    let agent = if metric.starts_with("process.") { " --agent c" } else { "" };
     // The tick's figures are those of one loop.
     let metric = if metric.starts_with("tick.") { names::SPIN } else { metric };
-    format!("which functions: tickmark lab explain {metric} --kernel {kernel}{append}")
+    format!("which functions: tickmark lab explain {metric} --kernel {kernel}{agent}{append}")
 }
 
 #[cfg(test)]

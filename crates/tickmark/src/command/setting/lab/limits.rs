@@ -3,20 +3,18 @@
 use super::exact::in_words;
 use super::explain::{OfBoot, explained, guest_of_one};
 use super::explained::{guest_facts, kept_explanation, kernel_of, newest, recording_name};
-use super::{gate, plain_boot};
+use super::{NO_FLOOR, check_limits, gate, plain_boot};
 use crate::cli::{Format, LabBoot, Speed};
 use crate::error::{Code, Error};
 use crate::selection;
 use tickmark_analysis::explain::{Explanation, Interrupt};
 use tickmark_drive::lab::Bench;
 use tickmark_render::explain::{compared, text};
-use tickmark_store::{Entry, Recording, Store, did_you_mean};
+use tickmark_store::{Entry, Recording, Store};
 use tickmark_wire::names;
 
 /// Facts of a guest that are its kernel's.
 const OF_KERNEL: [&str; 2] = ["guest.kernel", "guest.image"];
-/// Why an operation has no count.
-pub(super) const NO_FLOOR: &str = "no floor on this kernel: it lacks the operation, or each batch of it is as long as a tick, and `lab explain` has its average";
 /// Instructions by which two counts are one.
 const SAME: f64 = 0.5;
 
@@ -25,14 +23,7 @@ pub(super) fn check(options: &LabBoot) -> Result<(), Error> {
     if !options.max.is_empty() && options.speed == Speed::Host {
         return Err(Error::Usage("--max counts instructions, and --speed host does not".to_owned()));
     }
-    let selected = selection::select(&options.select)?;
-    let measured: Vec<&str> =
-        selected.iter().flat_map(|offer| &offer.metrics).map(|metric| metric.name.as_str()).collect();
-    if let Some((name, _)) = options.max.iter().find(|(name, _)| !measured.contains(&name.as_str())) {
-        let near = did_you_mean(name, measured.iter().copied());
-        return Err(Error::Usage(format!("--max {name}: no such path is measured{near}")));
-    }
-    Ok(())
+    check_limits(&options.max, &selection::select(&options.select)?)
 }
 
 /// Says which paths are above their limits, and which of their functions grew; one without a count is no pass.
