@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::kernel::Arch;
-use crate::symbols::LONGEST;
+use crate::symbols::LONGEST_SYMBOL;
 use std::path::Path;
 
 /// Headers of an ELF file.
@@ -115,7 +115,7 @@ impl<'a> Elf<'a> {
                 }
                 let name = self.bytes.get(names.checked_add(self.number(at, 4)? as usize)?..)?;
                 // Of a table without ends each name is a bit too long, and none.
-                let name = name.get(..=LONGEST).unwrap_or(name).split(|byte| *byte == 0).next()?;
+                let name = name.get(..=LONGEST_SYMBOL).unwrap_or(name).split(|byte| *byte == 0).next()?;
                 symbols.push((self.number(at + value, word)?, String::from_utf8_lossy(name).into_owned()));
             }
         }

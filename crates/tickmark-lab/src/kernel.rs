@@ -56,7 +56,7 @@ impl Source {
 
 impl Source {
     /// The version that a kernel's Makefile begins with.
-    pub(crate) fn of_makefile(text: &str) -> Option<Self> {
+    pub(crate) fn from_makefile(text: &str) -> Option<Self> {
         let number = |name: &str| {
             let line = text.lines().find(|line| line.split(['=', ' ']).next() == Some(name))?;
             line.split_once('=')?.1.trim().parse().ok()
@@ -257,8 +257,8 @@ mod tests {
         }
         assert_eq!("x86_64:source=6.1".parse::<Kernel>().unwrap(), "x86_64".parse().unwrap());
         let makefile = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n";
-        assert_eq!(Source::of_makefile(makefile), Some(Source { major: 6, minor: 12 }));
-        assert_eq!(Source::of_makefile("bzImage:\n\tcp a b\n"), None);
+        assert_eq!(Source::from_makefile(makefile), Some(Source { major: 6, minor: 12 }));
+        assert_eq!(Source::from_makefile("bzImage:\n\tcp a b\n"), None);
         let missing = crate::tools::source(Source { major: 1, minor: 2 }).unwrap_err().to_string();
         assert!(missing.ends_with("apt-get install linux-source-1.2"), "{missing}");
         let kernel: Kernel = "powerpc:hz=1000".parse().unwrap();

@@ -154,7 +154,7 @@ fn kbuild(arch: Arch, tree: &Path, objects: &Path, targets: &[&str]) -> Command 
 fn version_of_tree(tree: &Path) -> Option<Source> {
     let mut text = String::new();
     std::fs::File::open(tree.join("Makefile")).ok()?.take(MAKEFILE).read_to_string(&mut text).ok()?;
-    Source::of_makefile(&text)
+    Source::from_makefile(&text)
 }
 
 impl Maker<'_> {

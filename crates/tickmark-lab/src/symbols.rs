@@ -117,7 +117,7 @@ const OWN: [&str; 4] = ["program", "unknown code", "resumed thread", "interrupt"
 const UNKNOWN: usize = 1;
 const INTERRUPT: &str = OWN[3];
 /// Bytes of a name that the plugin reads; the kernel's have fewer (KSYM_NAME_LEN).
-pub(crate) const LONGEST: usize = 511;
+pub(crate) const LONGEST_SYMBOL: usize = 511;
 /// Where the kernel's text ends: what lies behind it (modules, code that is made at run time) has no name.
 const ENDS: [&str; 2] = [END_OF_TEXT, "_einittext"];
 /// A function that only kernels with KASAN have; their stacks on x86-64 are of 2^15 bytes (arch/x86/include/asm/page_64_types.h).
@@ -168,7 +168,7 @@ impl Symbols {
             let ends = ENDS.contains(&name.as_str());
             // A name of a stranger's image stands in tables, and in stacks between semicolons.
             let is_odd = |c: char| !c.is_ascii_graphic() || c == ';';
-            let is_long = name.len() > LONGEST;
+            let is_long = name.len() > LONGEST_SYMBOL;
             let is_label = arch == Arch::Riscv64 && LABELS_RISCV.contains(&name.as_str());
             if address < least || is_label || (is_marker(&name) && !ends) || is_long || name.contains(is_odd)
             {

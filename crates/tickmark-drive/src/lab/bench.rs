@@ -182,7 +182,7 @@ impl Bench {
         Ok(bytes)
     }
 
-    /// Refuses a guest that could not be made, as far as that is known before its kernel is built; makes its agent ready, of which kind and processor it is.
+    /// Refuses a guest that could not be made, as far as that is known before its kernel is built; the kind and processor of its agent.
     ///
     /// # Errors
     /// Why it could not.
@@ -359,7 +359,7 @@ impl Bench {
         Ok(all)
     }
 
-    /// Where a setting of a machine is booted: a guest each time within `limit`, a real machine (x86-64, or arm64 with an agent for it) within its own.
+    /// Where a setting of a machine is booted: a guest within `limit`, a real machine (x86-64, arm64 with an agent for it) within its own.
     ///
     /// # Errors
     /// The guest cannot be made.
