@@ -212,7 +212,7 @@ fn allow_needed(spec: &Spec) -> Result<(), Unavailable> {
     Ok(seccomp::allow_only(&named.chain(every).collect::<Vec<_>>())?)
 }
 
-/// CPU, slack, priority, in this order: a real-time process on the wrong CPU would disturb it.
+/// Takes the CPU (affinity), the timer slack and the priority of the request, in this order: a real-time process on the wrong CPU would disturb it.
 fn take_place(request: &Request) -> Result<(), tickmark_probe::sys::CallError> {
     limits::pin(&[request.cpu])?;
     if let Some(slack) = request.slack {

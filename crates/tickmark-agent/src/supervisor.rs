@@ -296,8 +296,8 @@ impl Drop for Running {
     }
 }
 
-/// Reads the output of a run until it ends, its time limit has passed, or it is time to stop: that of a survey or when nobody reads it any more, or the end of
-/// standard input.
+/// Reads the output of a run until it ends, its time limit has passed (a timeout: what hangs is killed), or it is time to stop: that of a
+/// survey or when nobody reads it any more, or the end of standard input.
 fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::Result<End> {
     let deadline = Instant::now() + limit.to_duration() + GRACE.to_duration();
     let mut lines = Vec::new();

@@ -101,6 +101,10 @@ impl History {
             keep(&mut self.minutes, Point::together(&self.open), KEPT[1]);
             self.open.clear();
         }
+        // As everything that nobody visits any more.
+        if !self.seconds.iter().rev().take(STAYS).any(|point| point.late.is_some()) {
+            self.occupants = None;
+        }
     }
 
     /// The newest second; of hundreds of CPUs each is visited every few of them: what was seen last stays for half a minute.

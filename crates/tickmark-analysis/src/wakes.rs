@@ -36,6 +36,8 @@ pub struct Wakes {
     pub confidence: f64,
     /// The share that is wanted as a limit, if any.
     pub bound: Option<f64>,
+    /// How many ways share the duration: those of one CPU, of which others have theirs at the same time.
+    pub in_turns: usize,
     /// How far ahead the times were on average, in ns; none where they differ, and then the titles say it.
     pub interval: Option<f64>,
     /// Why the latest were late, by the kernel's events, for each CPU; the reason where those could not be recorded.
@@ -101,6 +103,7 @@ impl Wakes {
         all.into_iter().map(|(_, wakes)| wakes).reduce(|mut first, other| {
             first.ways.extend(other.ways);
             first.late.extend(other.late);
+            first.in_turns = first.in_turns.max(other.in_turns);
             first.interval = first.interval.filter(|interval| other.interval == Some(*interval));
             first
         })
@@ -229,7 +232,10 @@ pub fn summarize_wake_ups(recording: &Recording, request: &TailRequest<'_>) -> O
     let (confidence, bound) = (request.confidence, request.bound);
     let length = request.lengths.iter().copied().reduce(f64::min).unwrap_or(LIMITS[0]);
     let late = summarize_late(recording, length, confidence).into_iter().collect();
-    (!ways.is_empty()).then_some(Wakes { ways, confidence, bound, interval, late })
+    // The kernel's own instrument is one, with two rows.
+    let is_second = |way: &&WaitMethodRow| way.metric == names::TIMERLAT_THREAD;
+    let in_turns = ways.len() - ways.iter().filter(is_second).count();
+    (!ways.is_empty()).then_some(Wakes { ways, confidence, bound, in_turns, interval, late })
 }
 
 /// Requested interval of the probe of wake-ups, ns.

@@ -34,7 +34,7 @@ pub struct Clocked {
     pub at: Vec<(f64, f64)>,
 }
 
-/// The prediction of one loop for rates in Hz and clocks in MHz.
+/// The prediction of one loop for rates in Hz and clocks in MHz: `tick --hz-what-if` and `--mhz`.
 #[must_use]
 pub fn predict_rates(noise: &Noise, recording: &Recording, rates: &[f64], clocks: &[f64]) -> WhatIf {
     let megahertz = gigahertz(recording).map(|[_, middle, _]| middle * 1e3);

@@ -48,7 +48,7 @@ pub struct Limits {
     pub answer: Duration,
     /// Reads between two looks at the clock: the experiments on databases make clock reads slow.
     pub reads: u64,
-    /// Longest message of a server, and most bytes of the rows of one answer that are kept.
+    /// Longest message of a server (a message length above it is refused before memory is reserved), and most bytes of the rows of one answer that are kept.
     pub max_message_bytes: u32,
 }
 

@@ -202,7 +202,7 @@ impl Postgres {
 
     fn next(&mut self) -> Result<Message, String> {
         loop {
-            // The parser reserves as much as is announced.
+            // The parser reserves as much as the message length that the server announces.
             if let Some([a, b, c, d]) = self.stream.received.get(1..5)
                 && u32::from_be_bytes([*a, *b, *c, *d]) > self.stream.limits.max_message_bytes
             {

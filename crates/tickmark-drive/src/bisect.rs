@@ -89,7 +89,10 @@ impl Tree {
             let lines = text.lines().filter(|line| !line.starts_with("commit "));
             let one = |line: &str| {
                 let (id, subject) = line.split_once(' ').unwrap_or((line, ""));
-                Commit { id: id.to_owned(), subject: subject.to_owned() }
+                Commit {
+                    id: id.to_owned(),
+                    subject: tickmark_wire::text::printable(subject, false).into_owned(),
+                }
             };
             Ok(lines.map(one).collect())
         };

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tickmark_wire::{Better, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with('{') && text.contains("\"commit_hash\"") && text.contains("\"results\"")
 }
 

@@ -5,7 +5,7 @@ use super::json::{number, numbers, page, text_of};
 use super::number::label;
 use crate::Imported;
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with('{')
         && text.contains("\"HostEnvironmentInfo\"")
         && text.contains("\"Benchmarks\"")

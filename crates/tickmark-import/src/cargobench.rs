@@ -25,7 +25,7 @@ fn is_divan(line: &str) -> bool {
         && line.contains('\u{2502}')
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|line| libtest(line).is_some() || criterion(line).is_some() || is_divan(line))
 }
 

@@ -7,7 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use tickmark_wire::Printed;
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with('<') && text.contains("<BenchmarkResults ")
 }
 

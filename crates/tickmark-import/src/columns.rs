@@ -2,7 +2,7 @@
 //! curve or a series, and none of these.
 
 use super::begin;
-use super::number::{label, quantity};
+use super::number::{heading_unit, label};
 use super::table::{Table, figure};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
@@ -18,10 +18,16 @@ pub(super) fn read(name: &str, text: &str, decimal_comma: bool) -> Option<Import
     let mut found = begin("columns", name);
     found.is_one_replicate = true;
     if let Some((head, values)) = single(text, decimal_comma) {
-        let metric = head.map_or_else(|| "column.1".to_owned(), |head| format!("column.{}", label(&head)));
+        let of_head = head.as_deref().and_then(heading_unit);
+        let bare = |head: String| label(head.split(['(', '[']).next().unwrap_or_default());
+        let metric = head.map_or_else(|| "column.1".to_owned(), |head| format!("column.{}", bare(head)));
         for (value, unit) in values {
             let better = if unit == Some(Unit::Time) { Better::Lower } else { Better::Neither };
-            found.repeat(&metric, unit.unwrap_or(Unit::Count), better, value);
+            let (unit, factor, better) = match unit {
+                Some(unit) => (unit, 1.0, better),
+                None => of_head.clone().unwrap_or((Unit::Count, 1.0, Better::Neither)),
+            };
+            found.repeat(&metric, unit, better, value * factor);
         }
         return Some(found);
     }
@@ -59,6 +65,12 @@ pub(super) fn read(name: &str, text: &str, decimal_comma: bool) -> Option<Import
     (!rises).then_some(found)
 }
 
+/// What stands for a run without a value, and is no heading.
+const NO_VALUES: [&str; 15] = [
+    "nan", "inf", "infinity", "na", "n/a", "null", "nil", "none", "fail", "failed", "failure", "error",
+    "timeout", "skipped", "killed",
+];
+
 /// One number on each line, all with a unit or none: the name above them, and the numbers.
 type Single = (Option<String>, Vec<(Printed, Option<Unit>)>);
 
@@ -68,31 +80,15 @@ fn single(text: &str, decimal_comma: bool) -> Option<Single> {
         .map(|line| line.split('#').next().unwrap_or_default().trim().trim_matches('"'))
         .filter(|line| !line.is_empty())
         .peekable();
-    let value = |line: &str| match figure(line, decimal_comma) {
-        Some(figure) => Some(figure),
-        None if line.split_whitespace().count() == 2 => {
-            quantity(line).map(|(number, unit)| (number, Some(unit)))
-        }
-        None => None,
-    };
+    let value = |line: &str| figure(line, decimal_comma);
     let head = lines.next_if(|line| {
         value(line).is_none()
             && line.split_whitespace().count() == 1
             && !line.contains(['=', ':', ',', ';'])
-            && !line.starts_with(|c: char| c.is_ascii_digit())
+            && line.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !NO_VALUES.contains(&line.to_lowercase().as_str())
     });
     let values: Vec<(Printed, Option<Unit>)> = lines.map(value).collect::<Option<_>>()?;
     let one_unit = values.iter().all(|(_, unit)| *unit == values[0].1);
-    // A head names a unit of times: time_ms.
-    let nanos = head
-        .and_then(|head| head.rsplit_once('_'))
-        .filter(|(_, word)| matches!(*word, "ns" | "us" | "ms" | "sec"))
-        .and_then(|(_, word)| super::number::unit(word));
-    let values = match nanos {
-        Some((unit, factor)) if values.iter().all(|(_, own)| own.is_none()) => {
-            values.into_iter().map(|(value, _)| (value * factor, Some(unit))).collect()
-        }
-        _ => values,
-    };
     (!values.is_empty() && one_unit).then(|| (head.map(str::to_owned), values))
 }

@@ -5,7 +5,7 @@ use super::json::{number, numbers, page};
 use super::number::label;
 use crate::Imported;
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with('{')
         && ((text.contains("\"sampling_mode\"") && text.contains("\"iters\""))

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tickmark_wire::{Better, Printed, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let json =
         text.trim_start().starts_with('{') && text.contains("cyclictest") && text.contains("\"thread\"");
     let threads = || text.lines().filter(|line| thread(line).is_some()).count() > 0;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tickmark_wire::{Better, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let json = text.contains("\"fio version\"") && text.contains("\"jobs\"");
     json || (text.contains("(groupid=") && text.lines().any(|line| direction(line).is_some()))
 }

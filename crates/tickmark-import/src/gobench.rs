@@ -30,7 +30,7 @@ fn setting(text: &str) -> Option<(&str, &str)> {
     is_key.then_some((key, value))
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|text| line(text).is_some())
 }
 

@@ -46,7 +46,7 @@ fn is_console(line: &str) -> bool {
     words.starts_with(&["Benchmark", "Time", "CPU", "Iterations"])
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let has = |key: &str| text.contains(&format!("\"{key}\""));
     (json_page(text).is_some() && has("real_time") && (has("cpu_time") || has("run_name")))
         || text.lines().any(|line| line.starts_with(CSV) || is_console(line))
@@ -100,10 +100,16 @@ fn from_console(line: &str) -> Option<Value> {
     for (key, value) in counters.iter().filter_map(|word| word.split_once('=')) {
         // Bytes are counted in powers of 1,024, everything else in powers of 1,000.
         let base: f64 = if key == "bytes_per_second" || value.contains('i') { 1024.0 } else { 1000.0 };
-        let letter = value.trim_end_matches("/s").trim_end_matches('i').chars().next_back();
-        let power =
-            letter.and_then(|letter| ["k", "M", "G", "T"].iter().position(|one| one.starts_with(letter)));
-        let number = first_number(value)? * base.powi(power.map_or(0, |power| power as i32 + 1));
+        // An inverted rate ends with its seconds.
+        let plain = value.trim_end_matches("/s").trim_end_matches('s').trim_end_matches('i');
+        let letter = plain.chars().next_back();
+        let power_in = |prefixes: &str| Some(prefixes.find(letter?)? as i32 + 1);
+        let factor = match (power_in("kMGTPEZY"), power_in("munpfazy")) {
+            (Some(power), _) => base.powi(power),
+            (None, Some(power)) => 1000f64.powi(-power),
+            (None, None) => 1.0,
+        };
+        let number = first_number(value)? * factor;
         row[key] = json!(number.value);
     }
     Some(row)

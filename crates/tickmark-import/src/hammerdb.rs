@@ -4,7 +4,7 @@ use super::{begin, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.contains("TEST RESULT : System achieved")
 }
 

@@ -35,7 +35,7 @@ fn is_bencher(text: &str) -> bool {
         && page().is_some_and(|page| page.as_object().is_some_and(|all| all.values().all(is_benchmark)))
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with(PREFIX) || is_conbench(text) || is_bencher(text)
 }
 

@@ -8,7 +8,7 @@ use tickmark_wire::{Better, Unit};
 const CSV: &str = "command,mean,stddev,median,user,system,min,max";
 const MARKDOWN: &str = "| Command | Mean [";
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let text = text.trim_start();
     let json = text.starts_with('{')
         && ["\"results\"", "\"times\"", "\"command\""].iter().all(|key| text.contains(key));

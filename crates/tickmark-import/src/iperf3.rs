@@ -6,7 +6,7 @@ use crate::number::first_number;
 use serde_json::Value;
 use tickmark_wire::{Better, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     if text.trim_start().starts_with('{') {
         return text.contains("\"test_start\"") && text.contains("\"bits_per_second\"");
     }
@@ -28,8 +28,8 @@ fn from_text(name: &str, text: &str) -> Result<Vec<Imported>, String> {
     if text.contains("Reverse mode") {
         found.know("iperf3.reverse", "1", name);
     }
-    let is_of_all = text.lines().any(|line| line.starts_with("[SUM]"));
-    for line in text.lines().filter(|line| !is_of_all || line.starts_with("[SUM]")) {
+    let is_of_all = text.lines().any(|line| line.trim_start().starts_with("[SUM]"));
+    for line in text.lines().filter(|line| !is_of_all || line.trim_start().starts_with("[SUM]")) {
         let line = line.trim_end();
         let what = if line.ends_with("sender") {
             "sent"

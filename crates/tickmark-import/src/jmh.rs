@@ -8,7 +8,7 @@ use crate::Imported;
 use serde_json::Value;
 use tickmark_wire::{Better, Unit, Word};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with('[')
         && text.contains("\"jmhVersion\"")
         && text.contains("\"primaryMetric\"")

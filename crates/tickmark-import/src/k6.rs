@@ -9,7 +9,7 @@ use tickmark_wire::{Better, Unit};
 /// Figures of a metric of times.
 const TIMES: [&str; 4] = ["avg", "min", "med", "max"];
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let json = text.trim_start().starts_with('{')
         && text.contains("\"metrics\"")
         && (text.contains("\"http_req") || text.contains("\"iteration_duration\""));

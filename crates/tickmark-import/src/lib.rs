@@ -18,6 +18,7 @@ mod catch2;
 mod columns;
 mod criterion;
 mod cyclictest;
+mod escapes;
 mod fio;
 mod gobench;
 mod googlebench;
@@ -60,9 +61,9 @@ pub use imported::{Imported, Series, Value};
 pub use number::{natural_order, unit, with_point};
 pub use table::{Lines, TableOptions};
 
+use escapes::without_escapes;
 use imported::begin;
 use number::{first_number, named, quantity};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads one kind of result.
@@ -70,7 +71,7 @@ struct Format {
     /// Its program, for people.
     name: &'static str,
     /// True if the beginning of a text is of this kind.
-    is: fn(&str) -> bool,
+    recognizes: fn(&str) -> bool,
     /// Its name and text, to what is kept; why it cannot be read.
     read: fn(&str, &str) -> Result<Vec<Imported>, String>,
     /// What several files are together.
@@ -90,7 +91,7 @@ enum Files {
 
 macro_rules! formats {
     ($($name:literal $module:ident $files:ident,)*) => {
-        &[$(Format { name: $name, is: $module::is, read: $module::read, files: Files::$files }),*]
+        &[$(Format { name: $name, recognizes: $module::recognizes, read: $module::read, files: Files::$files }),*]
     };
 }
 
@@ -150,7 +151,13 @@ pub fn read(
     let (mut found, mut warnings, mut of_lmbench) = (Vec::new(), Vec::new(), Vec::new());
     let most = if options.is_history { MOST_FIGURES } else { MOST_SYSTEMS };
     for (name, text) in texts {
+        if let Some(what) = unknown::binary(text) {
+            return Err(format!("{name} is {what}"));
+        }
         let text = &without_escapes(text);
+        if unknown::is_cut(text) {
+            warnings.push(format!("{name} ends within a number: was it written to its end?"));
+        }
         if options.is_table() {
             let tables = table::read(name, text, options).map_err(|why| format!("{name}: {why}"))?;
             if tables.is_empty() {
@@ -198,40 +205,44 @@ pub fn read(
     Ok((found, warnings))
 }
 
-/// A text without the escape sequences by which a terminal is coloured (ECMA-48: ESC, a bracket, parameters, a letter).
-fn without_escapes(text: &str) -> Cow<'_, str> {
-    let mut parts = text.split("\u{1b}[");
-    let first = parts.next().unwrap_or_default();
-    if first.len() == text.len() {
-        return Cow::Borrowed(text);
-    }
-    let rest = parts.map(|part| {
-        let end = part.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(part.len());
-        part[end..].strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(&part[end..])
-    });
-    Cow::Owned(std::iter::once(first).chain(rest).collect())
-}
-
-/// Reads a text whose format is known by its content; files of one tool that are runs are joined in `all`.
+/// Detects the format of a text by its beginning and reads it; files of one tool that are runs are joined in `all`.
 ///
 /// # Errors
 /// Why it cannot be read.
 fn of_a_format(name: &str, text: &str, most: usize, all: &mut Vec<Imported>) -> Result<bool, String> {
     let beginning = &text[..text.floor_char_boundary(BEGINNING)];
-    let Some(format) = FORMATS.iter().find(|format| (format.is)(beginning)) else { return Ok(false) };
-    let found = (format.read)(name, text).map_err(|why| format!("{name} (of {}): {why}", format.name))?;
-    let (mut found, empty): (Vec<Imported>, Vec<Imported>) =
-        found.into_iter().partition(|one| !one.series.is_empty());
-    let Some(first) = found.first_mut() else {
-        return Err(format!("{name} (of {}) has no figure that is known", format.name));
-    };
+    // Where one has only a line in it that looks like another program's, the next one reads it.
+    let mut first_empty = None;
+    for format in FORMATS.iter().filter(|format| (format.recognizes)(beginning)) {
+        let found = (format.read)(name, text).map_err(|why| format!("{name} (of {}): {why}", format.name))?;
+        let (found, empty): (Vec<Imported>, Vec<Imported>) =
+            found.into_iter().partition(|one| !one.series.is_empty());
+        if !found.is_empty() {
+            return keep(name, format, (found, empty), most, all).map(|()| true);
+        }
+        first_empty = first_empty.or(Some(format.name));
+    }
+    match first_empty {
+        Some(format) => Err(format!("{name} (of {format}) has no figure that is known")),
+        None => Ok(false),
+    }
+}
+
+/// Takes what was read, with a word on results without a figure.
+fn keep(
+    name: &str,
+    format: &Format,
+    (mut found, empty): (Vec<Imported>, Vec<Imported>),
+    most: usize,
+    all: &mut Vec<Imported>,
+) -> Result<(), String> {
     let commit =
         |one: &Imported| one.facts.iter().find(|(fact, ..)| fact == "commit.id").map(|(_, id, _)| id.clone());
-    first.left_out.extend(empty.iter().map(|one| {
-        format!("{}: a result without a figure", commit(one).unwrap_or_else(|| one.host.clone()))
-    }));
-    add(name, format.files, found, most, all)?;
-    Ok(true)
+    let left_out = empty
+        .iter()
+        .map(|one| format!("{}: a result without a figure", commit(one).unwrap_or_else(|| one.host.clone())));
+    found[0].left_out.extend(left_out);
+    add(name, format.files, found, most, all)
 }
 
 /// Reads a text with several runs one after the other: those of the same facts and metrics are runs of one result, others are results of

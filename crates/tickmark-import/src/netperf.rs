@@ -32,7 +32,7 @@ fn title(line: &str) -> Option<String> {
         .then(|| named(&kind.replace("CONNECT/REQUEST/RESPONSE", "crr").replace("REQUEST/RESPONSE", "rr")))
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines()
         .any(|line| title(line).is_some() || line.starts_with("THROUGHPUT_UNITS=") || is_csv_head(line))
 }

@@ -42,7 +42,7 @@ fn terminal(line: &str) -> Option<[Printed; 3]> {
     Some([number(bytes)?, number(rate)? * gigabits, number(time)? * 1e-6])
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|line| terminal(line).is_some())
         || rows(&text[..text.rfind('\n').map_or(text.len(), |at| at + 1)])
             .is_some_and(|rows| factor(&rows).is_some())

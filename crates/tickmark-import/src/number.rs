@@ -115,10 +115,54 @@ pub fn unit(word: &str) -> Option<(Unit, f64)> {
 /// A number with its unit behind it, apart or not, in the unit of recordings: "12.92ms", "3.4 MB/s".
 pub(super) fn quantity(text: &str) -> Option<(Printed, Unit)> {
     let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+' | ','))?;
+    let sign = usize::from(text.starts_with(['-', '+']));
+    // A range and a date have a sign in the middle, and are no number.
+    let end = sign + text[sign..].find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))?;
     let number = first_number(&text[..end])?;
     let (unit, factor) = unit(text[end..].split_whitespace().next()?)?;
     Some((number * factor, unit))
+}
+
+/// The same of a text that has nothing else in it: "1min 30.5s" and "12.1ms ok" are none.
+pub(super) fn whole_quantity(text: &str) -> Option<(Printed, Unit)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_whole = match words[..] {
+        [_] => true,
+        [number, _] => number.bytes().all(|b| b.is_ascii_digit() || b"+-.,".contains(&b)),
+        _ => false,
+    };
+    quantity(text).filter(|_| is_whole)
+}
+
+/// The unit that the heading of a column says, its factor, and which way is better: "latency (us)", "latency [us]", "time_ms", "ms",
+/// "requests_per_sec"; none where it says none.
+pub(super) fn heading_unit(name: &str) -> Option<(Unit, f64, Better)> {
+    let in_brackets = name.rsplit_once(['(', '[']).map(|(_, word)| word.trim_end_matches([')', ']']));
+    // "latency (min)" is a least one.
+    if let Some(word) = in_brackets.filter(|word| *word != "min" && unit(word).is_some()) {
+        return Some(unit_or_word(word));
+    }
+    let words: Vec<&str> = name.split('_').collect();
+    match words[..] {
+        [.., amount, "per", "s" | "sec" | "second"] => {
+            let (unit, factor, better) = unit_or_word(&format!("{amount}/s"));
+            // More of what nobody knows may be worse: errors.
+            let better = if matches!(unit, Unit::Other(_)) { Better::Neither } else { better };
+            Some((unit, factor, better))
+        }
+        // "ops_per_ms", "iters_ms" and "MB_sec" are no times.
+        [.., before, "ns" | "us" | "ms" | "sec"] if is_amount(before) => None,
+        [.., word @ ("ns" | "us" | "ms" | "sec")] => Some(unit_or_word(word)),
+        _ => None,
+    }
+}
+
+/// True of a word that is counted or weighed, so that what follows is a part of a rate.
+fn is_amount(word: &str) -> bool {
+    let is_size = unit(word).is_some_and(|(unit, _)| matches!(unit, Unit::Bytes));
+    is_size
+        || matches!(word, "per" | "iters" | "iterations" | "calls" | "queries" | "rows" | "reqs" | "txns")
+        || unit(&format!("{word}/s")).is_some_and(|(unit, _)| unit != Unit::Time)
 }
 
 /// The time in a text such as "12.92ms", in ns.
@@ -171,7 +215,9 @@ pub fn with_point(text: &str) -> Option<String> {
         whole.split_once('.').map_or((whole, Vec::new()), |(first, rest)| (first, rest.split('.').collect()));
     let are_groups = groups.iter().all(|group| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit()));
     let is_plain = groups.is_empty() || first.trim_start_matches(['-', '+']).len() <= 3;
-    if !are_groups || !is_plain || fraction.contains(['.', ',']) {
+    // "0.123" has no thousands.
+    let is_fraction = !groups.is_empty() && first.trim_start_matches(['-', '+']).starts_with('0');
+    if !are_groups || !is_plain || is_fraction || fraction.contains(['.', ',']) {
         return None;
     }
     let whole = format!("{first}{}", groups.concat());

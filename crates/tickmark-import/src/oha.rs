@@ -9,7 +9,7 @@ use tickmark_wire::{Better, Unit};
 /// Requests that the end of the time cut off: no error of the server.
 const AT_THE_END: &str = "aborted due to deadline";
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let json = text.trim_start().starts_with('{') && text.contains("\"latencyPercentiles\"");
     json || (text.contains("Requests/sec:") && text.contains("Slowest:") && text.contains("Fastest:"))
 }

@@ -4,7 +4,7 @@ use super::begin;
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("oslat V")) && text.contains("Maximum:")
 }
 

@@ -5,7 +5,7 @@ use super::{begin, named};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("# OSU "))
 }
 

@@ -69,7 +69,7 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{') && text.contains("\"counter-value\"")
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     is_json(text)
         || text.lines().any(|line| line.trim_start().starts_with("Performance counter stats for"))
         || text.lines().filter(|line| !line.starts_with('#')).take(3).any(|line| {
@@ -213,6 +213,11 @@ fn whole(text: &str) -> Option<Printed> {
 /// A number with a fraction, whose last point or comma is the decimal mark.
 fn fraction(text: &str) -> Option<Printed> {
     let text = text.trim();
+    // Blanks separate groups of three digits; else there are two numbers, such as an interval's time before its count.
+    let of_three = |group: &str| group.bytes().take_while(u8::is_ascii_digit).count() == 3;
+    if !text.split_whitespace().skip(1).all(of_three) {
+        return None;
+    }
     let (before, after) = text.rsplit_once(['.', ',']).unwrap_or((text, ""));
     let whole: String = before.chars().filter(char::is_ascii_digit).collect();
     let after = after.trim();

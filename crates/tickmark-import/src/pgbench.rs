@@ -5,7 +5,7 @@ use super::{begin, each_run, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Printed, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.contains("transaction type:") && text.contains("tps = ")
 }
 

@@ -5,7 +5,7 @@ use super::{begin, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("PING ")) && text.contains("icmp_seq")
 }
 

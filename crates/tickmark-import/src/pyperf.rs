@@ -6,7 +6,7 @@ use super::number::label;
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with('{')
         && text.contains("\"benchmarks\"")
         && text.contains("\"runs\"")

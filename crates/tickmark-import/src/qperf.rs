@@ -10,7 +10,7 @@ fn value(line: &str) -> Option<(&str, &str)> {
     Some((key.trim(), value.trim()))
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let tests = ["tcp_", "udp_", "sctp_", "rds_", "rc_", "uc_", "ud_", "ver_", "sdp_"];
     let titled = |line: &str| line.ends_with(':') && tests.iter().any(|test| line.starts_with(test));
     text.lines().any(titled) && text.lines().any(|line| value(line).is_some())

@@ -6,7 +6,7 @@ use crate::Imported;
 use std::collections::BTreeMap;
 use tickmark_wire::{Better, Printed, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     ["Timer Latency", "Operating System Noise", "# RTLA timerlat histogram", "# RTLA osnoise histogram"]
         .iter()
         .any(|title| text.contains(title))

@@ -20,7 +20,7 @@ fn is_head(text: &str) -> bool {
     text.starts_with("Query_type")
 }
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     // Without its head, its own two kinds of query are known.
     let kinds: Vec<&str> = text.lines().filter_map(line).map(|(kind, _)| kind).collect();
     let are_own =

@@ -24,7 +24,7 @@ const TESTS: [(&str, &str); 13] = [
     ("memory speed test", "memory"),
 ];
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let ended = ["total time:", "time elapsed:", "Latency (ms):"].iter().any(|label| text.contains(label));
     text.lines().any(|line| line.starts_with("sysbench ")) && ended
 }

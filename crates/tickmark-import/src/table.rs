@@ -7,7 +7,7 @@ pub(super) use columns_of_history::has_heads;
 
 use super::begin;
 use super::json::text_of;
-use super::number::{self, label, quantity};
+use super::number::{self, label, whole_quantity};
 use crate::Imported;
 use columns_of_history::{Roles, moment};
 use jiff::Timestamp;
@@ -199,7 +199,11 @@ pub(super) fn figure(cell: &str, decimal_comma: bool) -> Option<(Printed, Option
     let plain = Printed::parse(text.as_bytes()).map(|number| (number, None));
     plain.or_else(|| {
         // Thousands and decimal commas look alike: neither is guessed.
-        if text.contains(',') { None } else { quantity(&text).map(|(number, unit)| (number, Some(unit))) }
+        if text.contains(',') {
+            None
+        } else {
+            whole_quantity(&text).map(|(number, unit)| (number, Some(unit)))
+        }
     })
 }
 
@@ -242,9 +246,12 @@ pub(super) fn read(name: &str, text: &str, options: &TableOptions) -> Result<Vec
             format!("no column {wanted:?}; there are {known}")
         })
     };
-    let groups: Vec<(usize, &String)> =
+    let mut groups: Vec<(usize, &String)> =
         options.groups.iter().map(|group| Ok((find(group)?, group))).collect::<Result<_, String>>()?;
     let by_head = if options.is_history { Roles::find(&table, &heads, options) } else { Roles::default() };
+    if groups.is_empty() {
+        groups = by_head.places.iter().map(|at| (*at, &heads[*at])).collect();
+    }
     let metric = options.metric.as_deref().map(find).transpose()?.or(by_head.metric);
     let time = options.time.as_deref().map(find).transpose()?.or(by_head.time);
     let commit = by_head.commit;

@@ -8,7 +8,7 @@ use tickmark_wire::{Better, Printed, Unit};
 
 const MARK: &str = "tickmark_timer_test: ";
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|line| timer(line).is_some())
 }
 

@@ -23,6 +23,34 @@ const OTHER_FORMS: &[(&str, &str, &str)] = &[
     ("Benchmark ", " Score ", "JMH's table: run it with -rf json, and import jmh-result.json"),
 ];
 
+/// Beginnings of compressed files and archives, as they are where bytes that are no UTF-8 are replaced, and what unpacks them.
+const PACKED: [(&str, &str); 6] = [
+    ("\u{1f}\u{fffd}", "compressed: gunzip it"),
+    ("\u{fffd}7zXZ", "compressed: unxz it"),
+    ("(\u{fffd}/\u{fffd}", "compressed: unzstd it"),
+    ("BZh", "compressed: bunzip2 it"),
+    ("PK\u{3}\u{4}", "an archive: unzip it"),
+    ("\u{7f}ELF", "a program"),
+];
+
+/// What a file is that is no text; none of texts.
+pub(super) fn binary(text: &str) -> Option<&'static str> {
+    let known = PACKED.iter().find(|(beginning, _)| text.starts_with(beginning)).map(|(_, what)| *what);
+    // Each file in an archive of tar begins with a head that has this in it.
+    let is_tar = || text.get(257..262) == Some("ustar");
+    let is_data = text.contains('\0');
+    known.filter(|_| is_data || text.contains('\u{fffd}')).or_else(|| match (is_data, is_data && is_tar()) {
+        (_, true) => Some("an archive: untar it"),
+        (true, false) => Some("no text: it has bytes of zero"),
+        _ => None,
+    })
+}
+
+/// True of a text that ends at the mark in a number.
+pub(super) fn is_cut(text: &str) -> bool {
+    text.strip_suffix('.').is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
+}
+
 /// What a text of no known format looks like, and the command that would read it.
 pub(super) fn description(name: &str, text: &str) -> String {
     // The beginning says what it is.

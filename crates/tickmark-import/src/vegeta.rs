@@ -6,7 +6,7 @@ use super::{begin, first_number};
 use crate::Imported;
 use tickmark_wire::{Better, Unit};
 
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let json =
         text.trim_start().starts_with('{') && text.contains("\"latencies\"") && text.contains("\"99th\"");
     json || (text.contains("Latencies") && text.contains("[min, mean, 50"))

@@ -13,6 +13,18 @@ use tickmark_wire::shared::{CONSOLE_BEGIN, CONSOLE_END};
 /// The file of a boot's folder that its plugin writes.
 pub const COUNTS: &str = "counts.txt";
 
+/// Times of its limit that a guest without work may take on the wall: one that stands still, and one beside many others.
+const STANDSTILL: u32 = 5;
+
+/// How long a boot may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BootLimit {
+    /// On the wall.
+    Wall(Duration),
+    /// Of processors: a guest whose instructions are counted takes them all the while, and longer on the wall beside other tasks.
+    Processor(Duration),
+}
+
 /// A guest to boot.
 #[derive(Debug)]
 pub struct Boot<'a> {
@@ -24,8 +36,8 @@ pub struct Boot<'a> {
     pub initramfs: &'a [u8],
     /// Arguments of the kernel in addition to those of every kernel; after `--` those of its process 1.
     pub append: &'a str,
-    /// How long it may take on the wall.
-    pub limit: Duration,
+    /// How long it may take.
+    pub limit: BootLimit,
     /// How long until the agent's first event, where that is known to be soon.
     pub first: Option<Duration>,
     /// An empty folder for its transcript: what it printed, what it wrote, how QEMU was called.
@@ -93,7 +105,11 @@ impl Boot<'_> {
             } else {
                 "did not end"
             };
-            return Err(wrong(format!("the guest {what} within its limit of {} s", self.limit.as_secs())));
+            let limit = match self.limit {
+                BootLimit::Wall(limit) => format!("{} s", limit.as_secs()),
+                BootLimit::Processor(limit) => format!("{} s of a processor", limit.as_secs()),
+            };
+            return Err(wrong(format!("the guest {what} within its limit of {limit}")));
         };
         if !status.success() {
             let text = std::fs::read_to_string(&said).unwrap_or_default();
@@ -102,7 +118,7 @@ impl Boot<'_> {
             return Err(wrong(format!("QEMU ended with {status}: {why}")));
         }
         if let Some(panic) = console.lines().find(|line| line.contains("Kernel panic")) {
-            let panic = panic.trim().to_owned();
+            let panic = tickmark_wire::text::printable(panic.trim(), false);
             return Err(Error::Guest(format!(
                 "the guest's {panic}; its transcript is {}",
                 self.folder.display()
@@ -125,7 +141,13 @@ impl Boot<'_> {
             began.set(began.get() || grows.iter().any(|path| has_begun(path)));
             self.first.is_some_and(|first| !began.get() && started.elapsed() > first)
         };
-        let until = Until { limit: Some(self.limit), stop: &|| stop() || late() };
+        let (wall, processor) = match self.limit {
+            BootLimit::Wall(limit) => (limit, None),
+            BootLimit::Processor(limit) => (limit * STANDSTILL, Some(limit)),
+        };
+        let spent = qemu.processor_time();
+        let is_over = || processor.is_some_and(|limit| spent().is_some_and(|spent| spent > limit));
+        let until = Until { limit: Some(wall), stop: &|| stop() || late() || is_over() };
         match qemu.wait(&until).map_err(Error::file("wait for", "QEMU"))? {
             End::Exited(status, took) => Ok(Some((status, took))),
             End::Stopped if stop() => Err(Error::Stopped),

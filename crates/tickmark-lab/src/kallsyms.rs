@@ -1,6 +1,6 @@
 //! What a kernel says of its functions: asked in a boot of its own, once for an image.
 
-use crate::boot::Boot;
+use crate::boot::{Boot, BootLimit};
 use crate::cache::{Cache, hash_file};
 use crate::initramfs::Archive;
 use crate::qemu::Machine;
@@ -65,12 +65,13 @@ fn names(
         image,
         initramfs: &archive.finish(),
         append: &format!("{append} -- --symbols"),
-        limit: LIMIT,
+        limit: BootLimit::Processor(LIMIT),
         first: None,
         folder: &work.join("boot"),
         plugin: None,
     };
-    let list = boot.run(stop).inspect_err(|_| drop(std::fs::remove_dir_all(&work)))?.events;
+    // Where it fails, its transcript stays until the next.
+    let list = boot.run(stop)?.events;
     let symbols = Symbols::of_list(&list, machine.arch).ok_or_else(|| {
         Error::Usage(format!(
             "{} has no names of functions: neither a symbol table nor /proc/kallsyms (CONFIG_KALLSYMS)",

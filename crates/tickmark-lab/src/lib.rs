@@ -37,7 +37,7 @@ mod symbols;
 mod tools;
 
 pub use agent::{small_agent, small_agent_has};
-pub use boot::{Boot, COUNTS, Guest};
+pub use boot::{Boot, BootLimit, COUNTS, Guest};
 pub use built::{Built, Need};
 pub use cache::{Cache, digest};
 pub use error::Error;

@@ -21,6 +21,24 @@ const LINE: usize = 1 << 20;
 /// Bytes of a Makefile in which its version is looked for.
 const MAKEFILE: u64 = 4096;
 
+/// How the names of variables begin that make or the kernel's build take from the environment (Documentation/kbuild/kbuild.rst).
+const OF_MAKE: [&str; 14] = [
+    "MAKE",
+    "MFLAGS",
+    "LLVM",
+    "ARCH",
+    "SRCARCH",
+    "CROSS_COMPILE",
+    "LOCALVERSION",
+    "KBUILD_",
+    "KCONFIG_",
+    "KCFLAGS",
+    "KAFLAGS",
+    "KCPPFLAGS",
+    "KRUSTFLAGS",
+    "HOST",
+];
+
 /// Build date and host that every kernel reports, so that equal requests give equal bytes.
 const BUILT_AT: &str = "2005-07-06 00:00:00 UTC";
 
@@ -136,8 +154,15 @@ pub(crate) fn make(arch: Arch, tree: &Path) -> Command {
             make.args([format!("ARCH={}", arch.source_name()), format!("CROSS_COMPILE={target}-")])
         }
     };
-    // What this process was given for another make is not for this one.
-    make.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("MAKELEVEL").env("LC_ALL", "C");
+    // What this process was given for another make is not for this one: the same request gives the same bytes.
+    let is_of_make = |name: &std::ffi::OsString| {
+        let name = name.to_string_lossy();
+        OF_MAKE.iter().any(|begin| name.starts_with(begin))
+    };
+    for name in std::env::vars_os().map(|(name, _)| name).filter(is_of_make) {
+        make.env_remove(name);
+    }
+    make.env("LC_ALL", "C");
     make
 }
 

@@ -1,4 +1,4 @@
-//! The static programs of tickmark: the agent, and the load of databases for guests. A package has them; otherwise they are built from the
+//! The static programs of tickmark: the static agent, and the load of databases for guests. A package has them; otherwise they are built from the
 //! source that is part of this program, once.
 
 use crate::cache::{Cache, hash};

@@ -185,6 +185,9 @@ impl Symbols {
                 }
             }
         }
+        // The last one would have what lies behind the text: x86-64's code for the end of what is built in stands there.
+        let end = best.iter().rev().find(|(_, (role, ..))| *role == Role::End).map(|(address, _)| *address);
+        end.map(|end| best.split_off(&(end + 1)));
         let mut names = OWN.map(str::to_owned).to_vec();
         let mut numbers: BTreeMap<String, usize> = names.iter().cloned().zip(0..).collect();
         let functions = best.into_iter().map(|(address, (role, _, name))| {
@@ -370,8 +373,11 @@ mod tests {
         // What lies behind the end of the text is no function.
         let text = "ffffffff81000000 T one\nffffffff81000040 T _etext\n";
         assert_eq!(listed(text, Arch::X86_64)[1], (0x40, "unknown code".to_owned(), '.'));
+        // Nor does the last one there have it.
+        let text = format!("{text}ffffffff81000080 t b_exit\n");
+        assert_eq!(listed(&text, Arch::X86_64).len(), 2);
         assert_eq!(listed("ffffffff81000000 T a;b\nffffffff81000010 T c\n", Arch::X86_64).len(), 1);
-        let symbols = Symbols::of_list(text, Arch::X86_64).unwrap();
+        let symbols = Symbols::of_list(&text, Arch::X86_64).unwrap();
         assert!(!symbols.has_known_entries(Arch::X86_64) && symbols.stack_shift().is_none());
         assert!(Symbols::of_image(&std::env::current_exe().unwrap(), Arch::X86_64).unwrap().is_none());
     }

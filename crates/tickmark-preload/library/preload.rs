@@ -95,7 +95,7 @@ fn word<'a>(page: *mut u64, at: usize) -> &'a AtomicU64 {
     unsafe { AtomicU64::from_ptr(page.add(at)) }
 }
 
-/// Counts a read of this kind by this caller, and waits. What it gives says whether the read is to be a system call, and where what that takes is added.
+/// Counts a read of this kind by this caller, and injects the delay. What it gives says whether the read is to be a system call, and where what that takes is added.
 fn counted(kind: usize, caller: usize) -> Option<usize> {
     let page = PAGE.load(Relaxed);
     if page.is_null() {

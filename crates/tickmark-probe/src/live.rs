@@ -6,7 +6,7 @@ mod occupants;
 use crate::sys::CallError;
 use crate::sys::limits::{pin, set_slack};
 use crate::sys::tracepoints;
-use crate::sys::usage::{Accounts, CpuClock, all_cpu_times};
+use crate::sys::usage::{Accounts, CpuClock, all_cpu_times, current_cpu};
 use crate::sys::waiting::WaitMethod;
 use occupants::Occupants;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -277,14 +277,18 @@ fn watch(
         let clock = (monotonic_ns() - begun) as f64 / f64::from(READS + 1);
         let events = occupants.as_mut().and_then(|occupants| occupants.visit(monotonic_ns()));
         waited_before = delay();
-        let mut all = observed.lock().unwrap_or_else(PoisonError::into_inner);
-        all.late.push(late);
-        all.waited += waited;
-        all.wanted += waited + looked;
-        all.gaps.append(&mut gaps);
-        all.events = events.or(all.events.take());
-        all.clock = Some(all.clock.map_or(clock, |known| known.min(clock)));
-        drop(all);
+        if current_cpu() == Some(cpu) {
+            let mut all = observed.lock().unwrap_or_else(PoisonError::into_inner);
+            all.late.push(late);
+            all.waited += waited;
+            all.wanted += waited + looked;
+            all.gaps.append(&mut gaps);
+            all.events = events.or(all.events.take());
+            all.clock = Some(all.clock.map_or(clock, |known| known.min(clock)));
+        } else {
+            // The kernel moved this thread where its CPU went offline: back, once that is online again.
+            let _ = pin(&[cpu]);
+        }
         // What was missed is missed: after a long stop it goes on from there.
         let period = pace.period * slow.load(Ordering::Relaxed);
         due += period * ((monotonic_ns().saturating_sub(due)) / period + 1);

@@ -175,6 +175,19 @@ impl Child {
 }
 
 impl Child {
+    /// Says how much time of processors it has taken, in steps of a hundredth of a second (proc_pid_stat(5): utime and stime); nothing of one
+    /// that is gone.
+    pub fn processor_time(&self) -> impl Fn() -> Option<Duration> + use<> {
+        let path = format!("/proc/{}/stat", self.id);
+        move || {
+            let status = std::fs::read_to_string(&path).ok()?;
+            // Behind the name, which may have anything in it.
+            let mut fields = status.rsplit_once(')')?.1.split_whitespace().skip(11);
+            let mut ticks = || fields.next()?.parse::<u64>().ok();
+            Some(Duration::from_millis((ticks()? + ticks()?) * 10))
+        }
+    }
+
     /// Has the whole group end where this program is killed, and then a command run.
     ///
     /// # Errors

@@ -31,6 +31,22 @@ fn it_ends_in_time_and_when_it_is_not_wanted() {
     assert_eq!(run("sleep 30", b"", &Until { limit: None, stop: &|| true }).end, End::Stopped);
 }
 
+#[test]
+fn what_it_takes_of_processors_is_known_while_it_is_there() {
+    let mut child = Child::start(shell("while :; do :; done")).unwrap();
+    let spent = child.processor_time();
+    let is_over = || spent().is_some_and(|spent| spent > Duration::from_millis(50));
+    assert_eq!(child.wait(&Until { limit: None, stop: &is_over }).unwrap(), End::Stopped);
+    assert_eq!(spent(), None);
+    let mut idle = Child::start(shell("sleep 30")).unwrap();
+    let spent = idle.processor_time();
+    let short = Until {
+        limit: Some(Duration::from_millis(200)),
+        stop: &|| spent().unwrap() > Duration::from_millis(150),
+    };
+    assert_eq!(idle.wait(&short).unwrap(), End::Late);
+}
+
 /// True if a process is there and has not ended.
 fn lives(pid: &str) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

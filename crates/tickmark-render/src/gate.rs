@@ -89,6 +89,7 @@ impl Page<'_> {
             let line = checked.lines.iter().find(|line| is(line))?;
             Some(format!("{} {}", line.metric, line.figure))
         };
+        let never_varied = first(&Line::is_open);
         let contended = first(&|line| line.contended && (self.fails)(line));
         let partly = first(&|line| line.partly);
         let undirected = first(&|line| line.changed() && !line.has_direction());
@@ -100,6 +101,10 @@ impl Page<'_> {
             }
             () if checked.lines.is_empty() => "no figure that all of them have".to_owned(),
             () if !checked.without.is_empty() => self.lacks(),
+            () if never_varied.is_some() => format!(
+                "{} moved to its worse side, and earlier ones never varied: how likely that is nobody can say; --max and --min judge by limits",
+                never_varied.unwrap_or_default()
+            ),
             () => match (contended, partly, undirected, &self.calibration) {
                 (Some(name), ..) => format!("{name} changed while other tasks had the CPU: measure again"),
                 (_, Some(name), ..) => format!("runs of {name} gave nothing"),
@@ -157,7 +162,7 @@ impl Page<'_> {
             format!("{least} on, and in those that vary most from {most} on")
         };
         Some(format!(
-            "By so few earlier recordings a change for the worse in one figure is seen in at least four of five cases from {range}; in a figure that never varied none is."
+            "By so few earlier recordings a change for the worse in one figure is seen in at least four of five cases from {range}; in a figure that never varied none is, and one that moved to its worse side is not judged."
         ))
     }
 
@@ -186,7 +191,13 @@ impl Page<'_> {
             return failing;
         }
         let mut all: Vec<&Line> = self.checked.lines.iter().collect();
-        all.sort_by(|a, b| a.p().total_cmp(&b.p()).then(b.judged.far.abs().total_cmp(&a.judged.far.abs())));
+        // First those of which nobody can say how likely they are.
+        all.sort_by(|a, b| {
+            b.is_open()
+                .cmp(&a.is_open())
+                .then(a.p().total_cmp(&b.p()))
+                .then(b.judged.far.abs().total_cmp(&a.judged.far.abs()))
+        });
         all.truncate(SHOWN);
         all
     }
@@ -197,6 +208,7 @@ impl Page<'_> {
             line if line.changed() && line.contended => "contended",
             line if line.worse() => "worse",
             line if line.changed() => "changed",
+            line if line.is_open() => "not judged",
             _ => "as before",
         };
         vec![

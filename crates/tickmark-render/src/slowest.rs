@@ -20,7 +20,8 @@ pub(crate) fn block(out: &mut String, slowest: &Slowest) {
     if slowest.groups.is_empty() {
         return;
     }
-    let shown: Vec<usize> = (0..WITHOUT.len()).filter(|at| slowest.quantiles[*at].is_some()).collect();
+    let shown: Vec<usize> =
+        (0..WITHOUT.len()).filter(|at| slowest.unknown == 0 && slowest.quantiles[*at].is_some()).collect();
     let heading = ["had the server's CPU", "requests", "longest"].map(str::to_owned);
     let without = |at: &usize| format!("p{} without", WITHOUT[*at] * 100.0);
     let mut rows = vec![heading.into_iter().chain(shown.iter().map(without)).collect::<Vec<String>>()];
@@ -45,11 +46,12 @@ fn summary(slowest: &Slowest) -> String {
         (slowest.unexplained > 0)
             .then(|| format!("{} for the server itself, its queue or its client", slowest.unexplained)),
     );
+    lines.extend((slowest.unknown > 0).then(|| format!("{} for what is not known", slowest.unknown)));
     let missing = match slowest.dropped {
         0 => String::new(),
-        dropped => {
-            format!(" {dropped} events are missing: names near them may be wrong.")
-        }
+        dropped => format!(
+            " {dropped} events were dropped: what had the CPU after that is not known, nor what p99 would be without it."
+        ),
     };
     format!(
         "Why slow, by the kernel's events: of the {} above {} ({} in all) the server waited in {}.{missing}",

@@ -67,14 +67,18 @@ pub fn text(wakes: &Wakes) -> String {
         };
         table(&mut out, heading, observed.iter().map(row), width);
         if let Some(bound) = wakes.bound {
+            let recorded = if wakes.late.iter().any(Result::is_ok) {
+                " (--duration; a third more, as the kernel's events are recorded in a quarter, of at most a minute a run)"
+            } else {
+                " (--duration)"
+            };
             let about = format!(
-                "How long to measure, all ways together, to show that at most {} are later; never where more are:",
+                "How long to measure{recorded}, all ways of a CPU together, to show that at most {} are later; never where more are:",
                 rarely(bound)
             );
             let _ = writeln!(out, "\n{}", wrapped(&about, 0).join("\n"));
             let heading = "later than".to_owned();
-            // --duration is for all of them.
-            let all = wakes.interval.map(|interval| interval * wakes.ways.len() as f64);
+            let all = wakes.interval.map(|interval| interval * wakes.in_turns as f64);
             let heading =
                 std::iter::once(heading).chain(lengths.iter().map(|length| time(*length))).collect();
             let row = |(way, observed): &(&WaitMethodRow, &WakeUpSummary)| {
@@ -185,7 +189,9 @@ fn rounded_up(number: f64) -> f64 {
 
 /// What a person who waits wants to know first: of the sleep that most programs use, and which way is the least and the most late.
 fn answer(observed: &[(&WaitMethodRow, &WakeUpSummary)], wakes: &Wakes) -> Option<String> {
-    let usual = observed.iter().find(|(way, _)| way.title == "clock_nanosleep").or(observed.first())?;
+    // Of several CPUs the one with the latest.
+    let sleeps = observed.iter().filter(|(way, _)| way.title.rsplit(": ").next() == Some("clock_nanosleep"));
+    let usual = sleeps.max_by(|a, b| a.1.worst().total_cmp(&b.1.worst())).or(observed.first())?;
     let (way, of_usual) = usual;
     let known = [(0.5, "in the median"), (0.99, "at p99")]
         .into_iter()
@@ -320,10 +326,42 @@ mod tests {
             ways,
             confidence: 0.95,
             bound: Some(0.01),
+            in_turns: 3,
             interval: Some(500_000.0),
             late: Vec::new(),
         });
         assert!(page.lines().all(|line| line.chars().count() <= 92), "{page}");
         insta::assert_snapshot!(page);
+    }
+
+    #[test]
+    fn several_cpus_begin_with_the_sleep_that_was_latest() {
+        let on = |cpu: u32, title: &str, latest: f64| {
+            let late: Vec<f64> = (0..2_000).map(|number| f64::from(number) * latest / 2_000.0).collect();
+            let title = title.to_owned();
+            let way = WaitMethodRow {
+                metric: format!("timer.wake.{title}"),
+                title,
+                summary: Ok(summary_of(&late, None)),
+            };
+            let wakes = Wakes {
+                ways: vec![way],
+                confidence: 0.95,
+                bound: Some(0.01),
+                in_turns: 1,
+                interval: Some(500_000.0),
+                late: Vec::new(),
+            };
+            (Some(cpu), wakes)
+        };
+        let all = vec![
+            on(0, "spinning", 900.0),
+            on(1, "clock_nanosleep", 5e4),
+            on(2, "clock_nanosleep", 7e6),
+            on(3, "clock_nanosleep", 6e4),
+        ];
+        let wakes = Wakes::together(all).unwrap();
+        assert!(text(&wakes).starts_with("CPU 2: clock_nanosleep: wake-up latency "), "{}", text(&wakes));
+        assert_eq!(wakes.in_turns, 1, "they wait at the same time");
     }
 }

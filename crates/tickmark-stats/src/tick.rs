@@ -210,7 +210,7 @@ fn agrees(comb: &Comb, in_its_gaps: bool, counted: f64, seconds: f64) -> bool {
         && counted - others < OTHERS * own
 }
 
-/// Every train, fastest first; of two that share gaps the slower comes last.
+/// Finds the periods of ticks in gaps: every train, fastest first; of two that share gaps the slower comes last.
 fn combs(gaps: &Gaps<'_>) -> Vec<Comb> {
     let mut marked = Marked::from_gaps(gaps);
     let (mut trains, mut refuted) = (Vec::<Comb>::new(), Vec::<f64>::new());

@@ -333,6 +333,11 @@ impl Store {
             }
             return match self.named(name) {
                 Ok(entry) => load(&self.folder(&entry.id)),
+                Err(_) if path.is_file() => Err(Error::NotARecording {
+                    path: path.to_owned(),
+                    why: "it is a file; `tickmark import` makes recordings of other programs' results, `tickmark stat` compares files of numbers"
+                        .to_owned(),
+                }),
                 Err(_) if has_slash || is_recording => load(path),
                 Err(error) => Err(error),
             };

@@ -84,7 +84,6 @@ impl Random {
     }
 }
 
-#[cfg(feature = "async")]
 fn asynchronous() -> (tickmark_timer::AsyncTimers, tokio::runtime::Runtime) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let timers = tickmark_timer::AsyncTimers::spawn(Default::default());
@@ -103,7 +102,6 @@ fn measure(wakes: usize) {
         let now = Instant::now();
         (now, now + Duration::from_nanos(deadline.saturating_sub(monotonic_ns())))
     };
-    #[cfg(feature = "async")]
     let (timers, runtime) = asynchronous();
     let mut all: Vec<Means<'_>> = vec![
         ("Sleeper", Box::new(|deadline| _ = sleeper.sleep_until(deadline)), MeansSummary::default()),
@@ -116,7 +114,6 @@ fn measure(wakes: usize) {
         ),
         ("spin only", Box::new(|deadline| while monotonic_ns() < deadline {}), MeansSummary::default()),
     ];
-    #[cfg(feature = "async")]
     all.extend([
         (
             "tokio, AsyncTimers",

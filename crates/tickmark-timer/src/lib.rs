@@ -4,7 +4,7 @@
 //! - [`counter()`] and its kin read the counter (TSC, CNTVCT_EL0); [`Anchor`] and [`Scale`] turn its ticks into CLOCK_MONOTONIC.
 //! - [`Sleeper`] sleeps until a deadline, of the clock or of the counter.
 //! - [`TimerQueue`] keeps pending timers in the order of their deadlines; [`Timers`] serves one on a thread of its own.
-//! - `AsyncTimers`, with the feature `async`, wakes tasks: of tokio or of any other executor.
+//! - [`AsyncTimers`] wakes tasks: of tokio or of any other executor.
 //!
 //! # Where things are
 //!
@@ -14,7 +14,6 @@
 mod counter;
 mod counter_clock;
 mod driver;
-#[cfg(feature = "async")]
 mod future;
 mod margin;
 mod monotonic;
@@ -26,7 +25,6 @@ mod sys;
 pub use counter::*;
 pub use counter_clock::counter_is_trusted;
 pub use driver::{DriverOptions, Served, Timers};
-#[cfg(feature = "async")]
 pub use future::{AsyncTimers, SleepUntil};
 pub use monotonic::monotonic_ns;
 pub use queue::{Expired, Full, TimerId, TimerQueue};

@@ -8,9 +8,10 @@ macro_rules! notice {
     ($($argument:tt)*) => { $crate::notice::print(&format!($($argument)*)) };
 }
 
-/// See [`notice!`].
+/// Prints it without what a terminal obeys: names of commits, kernels' words and other programs' output may be in it.
 pub(crate) fn print(text: &str) {
-    anstream::eprintln!("{}", tickmark_render::folded_to(text, reader_width()));
+    let text = tickmark_wire::text::printable(text, true);
+    anstream::eprintln!("{}", tickmark_render::folded_to(&text, reader_width()));
 }
 
 /// The width that the error stream is read with: as COLUMNS says, else that of its terminal; none of a pipe or a file.

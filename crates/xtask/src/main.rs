@@ -90,17 +90,7 @@ fn main() -> ExitCode {
         ["peers", "timer-dose"] => peers::timer_dose::run(),
         ["peers", "timers"] => shell::run(
             "cargo",
-            &[
-                "bench",
-                "--package",
-                "tickmark-timer",
-                "--features",
-                "async",
-                "--bench",
-                "queue",
-                "--bench",
-                "sleep",
-            ],
+            &["bench", "--package", "tickmark-timer", "--bench", "queue", "--bench", "sleep"],
         ),
         ["peers", "versus"] => peers::versus::run(""),
         ["peers", "versus", part] => peers::versus::run(part),

@@ -1,4 +1,4 @@
-//! Whether taking a cause away from a CPU saved what its share there promised.
+//! Whether a remedy helped: whether taking a cause away from a CPU saved what its share there promised.
 
 use crate::noise::{Cause, GapCause, OTHER_TASKS, Quantile, shares_by_run, summarize_late};
 use crate::report;

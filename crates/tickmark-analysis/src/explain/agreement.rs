@@ -86,7 +86,7 @@ impl Agreement {
     }
 }
 
-/// Holds the call tree, which is kept by calls and returns, against the ways into the kernel, which are counted by themselves.
+/// Holds the call tree against the ways into the kernel. Both are kept by the same frames: what differs is damaged, what is equal is not proved.
 fn check_entries(calls: &Calls) -> Result<(), String> {
     let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in &calls.entries {

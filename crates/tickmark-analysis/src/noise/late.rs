@@ -352,7 +352,7 @@ fn joined(title: String, runs: Vec<LateRun>, length: f64, confidence: f64) -> La
 }
 
 /// A quantile of so many values, of which the latest are `known`, ascending, and the others no later than `above`; none where it is among
-/// those.
+/// those, or not one value is expected beyond it.
 pub(super) fn quantile(
     known: &[f64],
     wake_ups: usize,
@@ -365,7 +365,8 @@ pub(super) fn quantile(
         // What is no later than the others may be among them.
         known.len().checked_sub(behind + 1).map(|at| known[at]).filter(|late| *late > above)
     };
-    let value = at((wake_ups.saturating_sub(1) as f64 * q) as usize)?;
+    let enough = wake_ups as f64 * (1.0 - q) >= 1.0;
+    let value = at((wake_ups.saturating_sub(1) as f64 * q) as usize).filter(|_| enough)?;
     let ranks = quantile_ranks(wake_ups, q, confidence);
     Some(Quantile {
         value,

@@ -1,7 +1,7 @@
 //! Who had some CPUs, by the kernel's events alone: no loop looked for gaps on them.
 
 use super::cause::Cause;
-use super::slices::Walk;
+use super::slices::{Walk, known_until};
 use super::witness::{RecordingCost, Taker, takers};
 use tickmark_stats::order::largest_first;
 use tickmark_store::{Recording, Status};
@@ -17,7 +17,7 @@ pub struct Occupancy {
     pub traces: usize,
     /// What nobody wanted: threads of the instrument had it, or none.
     pub left: f64,
-    /// Time of which it is not known who had it, as events were dropped.
+    /// Time of which it is not known who had all of them, as events of one were dropped.
     pub unknown: f64,
     /// Every cause but those, the one that had most first.
     pub takers: Vec<Taker>,
@@ -51,20 +51,28 @@ impl Occupancy {
         (self.span - self.unknown) / self.traces as f64
     }
 
-    /// Of one trace for each CPU, or for each CPU and run; none where one is damaged, or there is none.
+    /// Of one trace for each CPU in each run; none where one is damaged, or there is none. A run counts until the first CPU of which nothing is
+    /// known any more: the busiest has most events, and would have too small a share of a longer time.
     #[must_use]
-    pub fn from_traces(traces: &[GapTrace]) -> Option<Self> {
-        let (mut occurrences, mut span, mut events) = (Vec::new(), 0.0, (0, 0u64));
-        for trace in traces {
-            let own = trace.events.as_deref()?;
-            if !is_whole(own) || trace.span.get() <= 0 {
-                return None;
+    pub fn from_runs(runs: &[&[GapTrace]]) -> Option<Self> {
+        let (mut occurrences, mut span, mut unknown, mut events) = (Vec::new(), 0.0, 0.0, (0, 0u64));
+        for run in runs {
+            let known = run.iter().filter_map(|trace| trace.events.as_deref()).map(known_until);
+            let known = known.fold(f64::MAX, f64::min);
+            for trace in *run {
+                let own = trace.events.as_deref()?;
+                if !is_whole(own) || trace.span.get() <= 0 {
+                    return None;
+                }
+                let whole = trace.span.as_f64();
+                occurrences.extend(Walk::whole(own, own.cpu?, whole.min(known)));
+                span += whole;
+                unknown += (whole - known).max(0.0);
+                events = (events.0 + own.time.len(), events.1.saturating_add(own.dropped));
             }
-            occurrences.extend(Walk::whole(own, own.cpu?, trace.span.as_f64()));
-            span += trace.span.as_f64();
-            events = (events.0 + own.time.len(), events.1.saturating_add(own.dropped));
         }
-        let all = || traces.iter().filter_map(|trace| trace.events.as_deref());
+        let traces = || runs.iter().flat_map(|run| run.iter());
+        let all = || traces().filter_map(|trace| trace.events.as_deref());
         // Each trace has the same.
         let first = all().find_map(|events| events.cost.as_ref());
         let event_cost = RecordingCost::new(first.as_slice());
@@ -73,11 +81,11 @@ impl Occupancy {
         let total = |is: &dyn Fn(&Taker) -> bool| {
             takers.iter().filter(|taker| is(taker)).map(|taker| taker.total).sum()
         };
-        let unknown: f64 = total(&is_unknown);
+        unknown += total(&is_unknown);
         let left = total(&|taker| is_nobodys(&taker.cause) && !is_unknown(taker));
         takers.retain(|taker| !is_nobodys(&taker.cause));
         let refused = all().next()?.refused.clone();
-        Some(Self { span, traces: traces.len(), left, unknown, takers, events, refused, event_cost })
+        Some(Self { span, traces: traces().count(), left, unknown, takers, events, refused, event_cost })
     }
 }
 
@@ -106,19 +114,21 @@ impl Occupancy {
 #[must_use]
 pub fn summarize_occupancy(recording: &Recording, metric: &str) -> Option<Result<Occupancy, String>> {
     let metric = recording.meta.plan.metrics.iter().find(|known| known.name.as_str() == metric)?;
-    let (mut traces, mut why) = (Vec::new(), None);
+    let (mut traces, mut why): (Vec<Vec<GapTrace>>, _) = (Vec::new(), None);
     for run in recording.runs.iter().filter(|run| run.planned.gives(&metric.name)) {
         match &run.status {
             Status::Ok => {
                 let observed = recording.observed(run, &metric.name).into_iter().flatten();
-                traces.extend(observed.filter_map(|observed| match observed.observations {
+                let own = observed.filter_map(|observed| match observed.observations {
                     Observations::Gaps(trace) => Some(trace),
                     _ => None,
-                }));
+                });
+                traces.push(own.collect());
             }
             status => why = why.or_else(|| status.reason().map(ToString::to_string)),
         }
     }
     let none = || why.unwrap_or_else(|| "no run of it was made, or its recording is damaged".to_owned());
-    Some(Occupancy::from_traces(&traces).ok_or_else(none))
+    let runs: Vec<&[GapTrace]> = traces.iter().map(Vec::as_slice).collect();
+    Some(Occupancy::from_runs(&runs).ok_or_else(none))
 }

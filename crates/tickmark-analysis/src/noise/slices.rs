@@ -1,4 +1,4 @@
-//! Gaps cut at the kernel's events: what ran in each part, by the tracepoints of its beginning and its end.
+//! Gaps cut at the kernel's events: what ran in each part (interrupt, softirq, task and the others), by the tracepoints of its beginning and its end.
 
 mod edges;
 mod steps;
@@ -102,6 +102,14 @@ pub(super) struct Walk<'a> {
     out: Slices,
 }
 
+/// When events end that are known, ns: after the last one nothing is, where some were dropped.
+pub(super) fn known_until(events: &KernelEvents) -> f64 {
+    match events.dropped {
+        0 => f64::MAX,
+        _ => events.time.last().map_or(0.0, |time| time.as_f64()),
+    }
+}
+
 impl<'a> Walk<'a> {
     fn new(events: &'a KernelEvents, own_cpu: u32) -> Self {
         Self {
@@ -139,14 +147,6 @@ impl<'a> Walk<'a> {
         self.events.time.get(event).map_or(f64::MAX, |time| time.as_f64())
     }
 
-    /// When events end that are known: after the last one nothing is, where some were dropped.
-    fn known_until(&self) -> f64 {
-        match self.events.dropped {
-            0 => f64::MAX,
-            _ => self.events.time.last().map_or(0.0, |time| time.as_f64()),
-        }
-    }
-
     fn gap(&mut self, gap: usize, start: f64, end: f64) {
         // A loop that reads its clock is on the CPU with nothing above it.
         self.stack.clear();
@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
             let way_in = (self.time(first) - start).max(0.0);
             self.ways_in.push(Edge { gap, tracepoint: tracepoint[first], length: way_in });
             if is_closed
-                && end <= self.known_until()
+                && end <= known_until(self.events)
                 && self.steps.get(tracepoint[last] as usize).is_some_and(ends)
             {
                 let way_out = (end - self.time(last)).max(0.0);
@@ -179,7 +179,7 @@ impl<'a> Walk<'a> {
             }
         }
         self.wake_until(end + NEAR);
-        let known = self.known_until().clamp(at, end);
+        let known = known_until(self.events).clamp(at, end);
         if known > at || known == end {
             let occurrence = self.top().unwrap_or_else(|| self.begin(Cause::Outside, gap, start));
             self.add(&mut slices, occurrence, at, known);

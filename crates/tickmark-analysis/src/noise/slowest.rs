@@ -3,7 +3,7 @@
 use super::cause::Cause;
 use super::late::{Quantile, WITHOUT, quantile};
 use super::occupancy::{is_nobodys, is_whole};
-use super::slices::Walk;
+use super::slices::{Walk, known_until};
 use std::collections::{BTreeMap, BTreeSet};
 use tickmark_store::{Recording, Status};
 use tickmark_wire::{GapTrace, Histogram, Metric, Observations};
@@ -29,6 +29,8 @@ pub struct Slowest {
     pub groups: Vec<SlowestGroup>,
     /// Of those that were kept, how many waited for none of them.
     pub unexplained: usize,
+    /// And of how many that is not known, as events were dropped before they ended: what the tail would be is not told then.
+    pub unknown: usize,
     /// Events that are missing.
     pub dropped: u64,
 }
@@ -48,10 +50,10 @@ pub struct SlowestGroup {
     pub without: [Option<Quantile>; WITHOUT.len()],
 }
 
-/// A request: how long it took, and what of that each cause had, by its label.
+/// A request: how long it took, and what of that each cause had, by its label; none where that is not known.
 struct SlowRequest {
     length: f64,
-    lost: Vec<(String, f64)>,
+    lost: Option<Vec<(String, f64)>>,
 }
 
 /// When a cause had the CPU: its parts in the order of time, with how much it had before each.
@@ -124,11 +126,12 @@ impl SlowRun {
                 had.entry(label(&cause)).or_default().add(cause, from, length);
             }
         }
+        let known = known_until(events);
         let request = |(start, length): (f64, f64)| {
             let lost = had.iter().map(|(label, own)| (label, own.until(start + length) - own.until(start)));
             let lost =
                 lost.filter(|(_, lost)| *lost > 0.0).map(|(label, lost)| (label.clone(), lost)).collect();
-            SlowRequest { length, lost }
+            SlowRequest { length, lost: (start + length <= known).then_some(lost) }
         };
         let columns = trace.start.iter().zip(&trace.length);
         let slow: Vec<SlowRequest> =
@@ -162,7 +165,7 @@ fn joined(runs: Vec<SlowRun>) -> Slowest {
         WITHOUT.map(|q| quantile(&all, requests, above, q, CONFIDENCE))
     };
     let reason = |request: &SlowRequest| {
-        let most = request.lost.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let most = request.lost.iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1))?;
         (most.1 > PART * request.length).then(|| most.0.clone())
     };
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -171,10 +174,11 @@ fn joined(runs: Vec<SlowRun>) -> Slowest {
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let unknown = slow.iter().filter(|request| request.lost.is_none()).count();
     let explained: usize = counts.iter().map(|(_, count)| count).sum();
     let group = |(number, (label, count)): (usize, (String, usize))| {
         let own = |request: &SlowRequest| {
-            request.lost.iter().find(|(own, _)| *own == label).map_or(0.0, |(_, lost)| *lost)
+            request.lost.iter().flatten().find(|(own, _)| *own == label).map_or(0.0, |(_, lost)| *lost)
         };
         let (cause, tasks) = causes.get(&label)?;
         Some(SlowestGroup {
@@ -182,7 +186,7 @@ fn joined(runs: Vec<SlowRun>) -> Slowest {
             tasks: tasks.len(),
             count,
             longest: slow.iter().map(own).fold(0.0, f64::max),
-            without: if number < CAUSES {
+            without: if number < CAUSES && unknown == 0 {
                 tail(&|request| request.length - own(request))
             } else {
                 [None; WITHOUT.len()]
@@ -195,7 +199,8 @@ fn joined(runs: Vec<SlowRun>) -> Slowest {
         above,
         quantiles: tail(&|request| request.length),
         groups: counts.into_iter().enumerate().filter_map(group).collect(),
-        unexplained: slow.len() - explained,
+        unexplained: slow.len() - explained - unknown,
+        unknown,
         dropped,
     }
 }
@@ -221,11 +226,11 @@ mod tests {
             subject: vec![0, 1, 0],
             ..KernelEvents::default()
         };
-        // 300 requests: one of 2.5 ms of which it had 2 ms, one of 1 ms of which it had half, and others of .2 ms.
+        // 1000 requests: one of 2.5 ms of which it had 2 ms, one of 1 ms of which it had half, and others of .2 ms.
         let mut start = vec![800_000, 2_500_000];
         let mut length = vec![2_500_000, 1_000_000];
-        for at in 0..298 {
-            start.push(4_000_000 + at * 10_000);
+        for at in 0..998 {
+            start.push(4_000_000 + at * 5_000);
             length.push(200_000);
         }
         let trace = GapTrace {
@@ -237,18 +242,30 @@ mod tests {
             ..GapTrace::default()
         };
         let mut counts = vec![0; 3000];
-        counts[Histogram::place(7, 200_000)] = 298;
+        counts[Histogram::place(7, 200_000)] = 998;
         counts[Histogram::place(7, 1_000_000)] = 1;
         counts[Histogram::place(7, 2_500_000)] = 1;
         let times = Histogram::of_counts(7, counts);
         let slowest = joined(vec![SlowRun::from_trace(&times, &trace).unwrap()]);
-        assert_eq!((slowest.requests, slowest.kept, slowest.unexplained), (300, 300, 298));
+        assert_eq!((slowest.requests, slowest.kept, slowest.unexplained), (1000, 1000, 998));
         let [group] = &slowest.groups[..] else { panic!("{slowest:?}") };
         assert_eq!((label(&group.cause).as_str(), group.count, group.longest), ("tar", 2, 2e6));
         let value = |quantile: Option<Quantile>| quantile.map(|known| known.value);
         assert_eq!(value(slowest.quantiles[1]), Some(1_000_000.0));
         // 2.5 ms less 2 ms, and 1 ms less .5 ms.
         assert_eq!(value(group.without[1]), Some(500_000.0));
+        // Where events were dropped, the last one is the end of what is known.
+        let mut full = trace.clone();
+        full.events.as_mut().unwrap().dropped = 7;
+        let slowest = joined(vec![SlowRun::from_trace(&times, &full).unwrap()]);
+        assert_eq!((slowest.unexplained, slowest.unknown), (0, 1000));
+        assert!(slowest.groups.is_empty());
+        full.events.as_mut().unwrap().time.push(Nanos::new(3_600_000));
+        full.events.as_mut().unwrap().tracepoint.push(0);
+        full.events.as_mut().unwrap().subject.push(1);
+        let slowest = joined(vec![SlowRun::from_trace(&times, &full).unwrap()]);
+        assert_eq!((slowest.groups[0].count, slowest.unexplained, slowest.unknown), (2, 0, 998));
+        assert_eq!(value(slowest.groups[0].without[1]), None);
         let damaged = GapTrace { length: Vec::new(), ..trace };
         assert!(SlowRun::from_trace(&times, &damaged).is_none());
     }

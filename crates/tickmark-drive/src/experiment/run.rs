@@ -136,6 +136,7 @@ impl Experiment {
         Ok(())
     }
 
+    /// Refuses a setting that, read back, is not what was set: a clock source that the kernel did not take.
     fn check(&self, setting: &str, hello: Option<&Hello>) -> Result<(), Error> {
         match self.knob.current_setting(hello)? {
             Some(observed) if !self.knob.is(&observed, setting) => {

@@ -55,12 +55,19 @@ pub fn with(first: &str, changes: &[SymbolChange]) -> String {
 }
 
 impl SymbolChange {
+    /// True if it becomes a module, or was one.
+    #[must_use]
+    pub fn is_module(&self) -> bool {
+        [&self.before, &self.after].into_iter().flatten().any(|line| line.ends_with("=m"))
+    }
+
     /// As one reads it: `NAME=y`, `NAME=1000 (was 100)`, `NAME off`.
     #[must_use]
     pub fn text(&self) -> String {
         let value = |line: &Option<String>| {
             let value = line.as_deref().and_then(|line| line.split_once('=')).map(|(_, value)| value);
-            value.map(str::to_owned)
+            // A text of a configuration may have what a terminal obeys.
+            value.map(|value| tickmark_wire::text::printable(value, false).into_owned())
         };
         match (value(&self.before), value(&self.after)) {
             (_, None) => format!("{} off", self.name),

@@ -256,6 +256,9 @@ fn check(machine: &Machine, settings: &[Setting]) -> Result<(), String> {
     if machine.cpus.is_some_and(|cpus| !(1..=MOST_CPUS).contains(&cpus)) {
         return Err(format!("cpus: give 1 to {MOST_CPUS}"));
     }
+    if machine.cpus.is_some_and(|cpus| cpus > 1) && !machine.explain.is_empty() {
+        return Err("explain: instructions of one CPU are counted by function, and cpus says more".to_owned());
+    }
     if machine.target.is_none() && settings.iter().any(|setting| !setting.boot.is_empty()) {
         return Err("boot commands are for a machine with a target".to_owned());
     }

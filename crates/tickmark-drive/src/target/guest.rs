@@ -8,13 +8,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tickmark_lab::{Accel, Arch, Archive, Boot, Built, Machine, Module, Plugin, StaticProgram};
+use tickmark_lab::{Accel, Arch, Archive, Boot, BootLimit, Built, Machine, Module, Plugin, StaticProgram};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
 use tickmark_wire::{Environment, Event, Hello, LineContent, Nanos, Phase, Plan};
 
 /// How long KVM may take until its guest measures: stock kernels may hang in it.
 const KVM_BEGINS: Duration = Duration::from_secs(10);
-/// Longest real time of a boot beside its runs.
+/// Longest time of a boot beside its runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Prefixes of the facts about its files and its modules.
@@ -183,7 +183,12 @@ impl Guest {
     ) -> Result<String, Error> {
         let (archive, append) = (self.archive(plan)?, self.append(plan));
         let measured: i64 = plan.runs.iter().map(|run| run.budget.get()).sum();
-        let limit = self.limit.unwrap_or(PATIENCE + Duration::from_nanos(measured.max(0) as u64) * 10);
+        let usual = PATIENCE + Duration::from_nanos(measured.max(0) as u64) * 10;
+        let limit = match (self.limit, machine.accel) {
+            (Some(limit), _) => BootLimit::Wall(limit),
+            (None, Accel::Icount { .. }) => BootLimit::Processor(usual),
+            (None, _) => BootLimit::Wall(usual),
+        };
         let boot = Boot {
             machine,
             image: &self.image,
@@ -195,6 +200,21 @@ impl Guest {
             plugin,
         };
         Ok(boot.run(&|| self.control.stopped())?.events)
+    }
+
+    /// What it says, and what it says when booted again, where it is. At once: a count of instructions does not depend on who else runs.
+    fn both(&self, plan: &Plan) -> Result<(String, Option<String>), Error> {
+        let first = || self.once(self.machine, plan, &self.transcripts, None);
+        if !self.twice && self.plugin.is_none() {
+            return Ok((first()?, None));
+        }
+        let again = || self.once(self.machine, plan, &self.transcripts.join(AGAIN), self.plugin.as_ref());
+        std::thread::scope(|scope| {
+            let again = scope.spawn(again);
+            let events = first()?;
+            let again = again.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok((events, Some(again)))
+        })
     }
 
     /// KVM where it works, else what QEMU does by itself.
@@ -214,9 +234,8 @@ impl Guest {
             let machine = Machine { accel: Accel::Tcg, ..self.machine };
             return Ok((self.once(machine, plan, &self.transcripts, None)?, machine));
         }
-        let events = self.once(self.machine, plan, &self.transcripts, None)?;
-        if self.twice || self.plugin.is_some() {
-            let again = self.once(self.machine, plan, &self.transcripts.join(AGAIN), self.plugin.as_ref())?;
+        let (events, again) = self.both(plan)?;
+        if let Some(again) = again {
             if let Some(at) = events.bytes().zip(again.bytes()).position(|(a, b)| a != b) {
                 let folder = self.transcripts.display();
                 return Err(Error::Refused(format!(

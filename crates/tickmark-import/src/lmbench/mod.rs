@@ -21,7 +21,7 @@ pub fn read(texts: &[(String, String)]) -> Result<(Vec<Imported>, Vec<String>), 
         if let Some((earlier, _)) = texts[..number].iter().find(|(_, earlier)| earlier == text) {
             warnings.push(format!("{name} holds the same as {earlier}: the same run counts twice"));
         }
-        let found = if raw::is(text) {
+        let found = if raw::recognizes(text) {
             raw::read(name, text, &mut all, &mut warnings)
         } else {
             page::read(name, text, &mut all, &mut warnings)

@@ -62,7 +62,7 @@ const TABLES: &[(&str, &str, f64)] = &[
 ];
 
 /// True if a text is one, or a part of one without its header: a log of a serial console.
-pub(super) fn is(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(is_header) || labels(text) > 1
 }
 

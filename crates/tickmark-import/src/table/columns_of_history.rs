@@ -9,6 +9,25 @@ const TIMES: [&str; 5] = ["date", "timestamp", "datetime", "created", "created_a
 const COMMITS: [&str; 5] = ["commit", "sha", "revision", "hash", "commit_id"];
 /// Those that say what was measured.
 const NAMES: [&str; 6] = ["benchmark", "bench", "name", "test", "case", "metric"];
+/// Those that say where or how: each has a series of its own.
+const PLACES: [&str; 16] = [
+    "host",
+    "hostname",
+    "machine",
+    "node",
+    "runner",
+    "os",
+    "platform",
+    "arch",
+    "suite",
+    "env",
+    "environment",
+    "config",
+    "cpu",
+    "kernel",
+    "branch",
+    "compiler",
+];
 /// Those of numbers that are no figures.
 const NUMBERS: [&str; 10] =
     ["id", "build", "build_number", "build_id", "run", "run_id", "pr", "exit_code", "seed", "index"];
@@ -21,6 +40,8 @@ pub(super) struct Roles {
     pub(super) metric: Option<usize>,
     pub(super) time: Option<usize>,
     pub(super) commit: Option<usize>,
+    /// Of more than one place.
+    pub(super) places: Vec<usize>,
 }
 
 impl Roles {
@@ -33,7 +54,15 @@ impl Roles {
         let is_word = |cell: &str| figure(cell, options.decimal_comma).is_none();
         // Days or times, whatever they are called.
         let is_moment = |cell: &str| is_word(cell) && timestamp(cell).is_some();
+        let is_place = |at: &usize| {
+            let mut cells = table.rows.iter().filter_map(|(_, cells)| cells.get(*at));
+            let first = cells.next();
+            PLACES.contains(&heads.get(*at).map_or("", |head| head).to_lowercase().as_str())
+                && all(*at, &is_word)
+                && cells.any(|cell| Some(cell) != first)
+        };
         Self {
+            places: (0..table.width()).filter(is_place).collect(),
             metric: named(&NAMES).filter(|at| all(*at, &is_word)),
             time: named(&TIMES).or_else(|| (0..table.width()).find(|at| all(*at, &is_moment))),
             commit: named(&COMMITS),

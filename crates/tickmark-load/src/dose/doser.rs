@@ -1,4 +1,4 @@
-//! Makes clock reads longer, and counts them: a library in the server, or the clock source of the whole machine (kernel/tickmark_clock).
+//! Makes clock reads longer (injects a delay), and counts them: a library in the server, or the clock source of the whole machine (kernel/tickmark_clock).
 
 use super::super::preloaded::Preloaded;
 use super::super::started::Started;

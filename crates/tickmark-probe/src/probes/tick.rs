@@ -22,7 +22,7 @@ use tickmark_wire::{Counted, GapTrace, Group, Headline, Nanos, Observations, Par
 const LOOKED: Nanos = Nanos::new(1_000);
 /// Asking takes no more than so many times its least: what is longer was taken from it.
 const MANY: u64 = 3;
-/// Gaps kept at most: beyond this the machine does little else than interrupt.
+/// Gaps kept at most: beyond this the machine does little else than interrupt. A loop that waits for a long one goes on without those before.
 const MOST: usize = 200_000;
 
 pub(super) static PROBES: &[Probe] = &[
@@ -48,9 +48,9 @@ const TICK: Probe = Probe {
             let counts = budget.gauge.counts();
             let counters = !budget.gauge.counts_instructions();
             let trace = if counts {
-                spin(Counter, budget, cpu, counters, &mut |_| ())
+                spin(Counter, budget, (cpu, MOST), counters, &mut |_| ())
             } else {
-                spin(Monotonic, budget, cpu, counters, &mut |_| ())
+                spin(Monotonic, budget, (cpu, MOST), counters, &mut |_| ())
             };
             let Spun { trace, .. } = trace;
             let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);
@@ -70,13 +70,20 @@ struct Spun {
     scale: Scale,
 }
 
-/// Spins; `counters` reads those of the kernel after some gaps, `around` is called just before the loop with true and after it with false.
-fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32, counters: bool, around: &mut dyn FnMut(bool)) -> Spun {
+/// Spins on a CPU and keeps at most so many gaps; `counters` reads those of the kernel after some gaps, `around` is called just before the loop
+/// with true and after it with false.
+fn spin<C: Clock>(
+    clock: C,
+    budget: &Budget,
+    (cpu, most): (u32, usize),
+    counters: bool,
+    around: &mut dyn FnMut(bool),
+) -> Spun {
     let rough = budget.gauge.scale;
     let ticks = |nanos: Nanos| (nanos.get() as f64 * rough.frequency() / 1e9) as u64;
-    let length = ticks(budget.time);
+    let mut length = ticks(budget.time);
     // A page that is first touched inside the loop would be a gap of our own making.
-    let room = MOST.min(budget.time.get() as usize / 10_000 + 1000);
+    let room = most.min(budget.time.get() as usize / 10_000 + 1000);
     let mut gaps = touched((1u64, 1u64), room);
     let mut preempted = touched(1u32, room);
     let turns = |gaps: &[(u64, u64)]| gaps.iter().map(|(from, to)| to - from).min().unwrap_or(0);
@@ -89,15 +96,22 @@ fn spin<C: Clock>(clock: C, budget: &Budget, cpu: u32, counters: bool, around: &
         budget.stop.filter(|stop| stop.tracing).and_then(|_| File::options().write(true).open(TRACING).ok());
     let stop = Stop { above: stop, tracer: tracer.as_ref() };
     let limits = Limits { threshold, looked, length, most: room, stop };
-    gaps.clear();
-    preempted.clear();
-    let mut looks = counters.then(|| Looks::new(cpu, budget.time, rough.frequency())).flatten();
-    let interrupts = timer_interrupts(cpu);
-    around(true);
-    budget.align();
-    let anchor = Anchor::take();
-    let (origin, last) = watch(clock, &limits, &mut gaps, &mut preempted, looks.as_mut());
-    around(false);
+    let mut looks = counters.then(|| Looks::new(cpu, budget.time, rough.frequency(), room)).flatten();
+    let (interrupts, anchor, origin, last) = loop {
+        gaps.clear();
+        preempted.clear();
+        let interrupts = timer_interrupts(cpu);
+        around(true);
+        budget.align();
+        let anchor = Anchor::take();
+        let limits = Limits { length, ..limits };
+        let (origin, last, is_met) = watch(clock, &limits, &mut gaps, &mut preempted, looks.as_mut());
+        around(false);
+        length = length.saturating_sub(last - origin);
+        if is_met || budget.stop.is_none() || gaps.len() < room || length == 0 {
+            break (interrupts, anchor, origin, last);
+        }
+    };
     let timer_interrupts =
         timer_interrupts(cpu).zip(interrupts).map(|(after, before)| after.saturating_sub(before));
     let scale = budget.gauge.refined(anchor);
@@ -147,7 +161,7 @@ impl Stop<'_> {
 }
 
 /// Reads the clock without pause for a time, or until there are so many gaps above the threshold; the first reading and the
-/// last. After a gap that is long enough for a context switch the kernel's count of them says whether another task had
+/// last, and true if one was long enough to end it. After a gap that is long enough for a context switch the kernel's count of them says whether another task had
 /// the CPU, and `looks` what else the kernel counted; what asking takes is in no gap.
 fn watch<C: Clock>(
     clock: C,
@@ -155,7 +169,7 @@ fn watch<C: Clock>(
     gaps: &mut Vec<(u64, u64)>,
     preempted: &mut Vec<u32>,
     mut looks: Option<&mut Looks>,
-) -> (u64, u64) {
+) -> (u64, u64, bool) {
     let Limits { threshold, looked, length, most, stop } = *limits;
     let mut switches = preemptions();
     // Time that other tasks had: a loop looks for a part of its own.
@@ -183,7 +197,7 @@ fn watch<C: Clock>(
                 looks.look(gaps.len() as u32 - 1, now);
                 looks.took(1, 0);
             }
-            return (origin, now);
+            return (origin, now, true);
         }
         last = now;
         if long {
@@ -205,7 +219,7 @@ fn watch<C: Clock>(
                     looks.look(gaps.len() as u32 - 1, last);
                     looks.took(1, 0);
                 }
-                return (origin, last);
+                return (origin, last, true);
             }
             if let Some(looks) = &mut looks
                 && looks.due(last - origin - gone)
@@ -221,12 +235,12 @@ fn watch<C: Clock>(
                 last = read;
                 if away > stop.above {
                     stop.tracing();
-                    return (origin, last);
+                    return (origin, last, true);
                 }
             }
         }
     }
-    (origin, last)
+    (origin, last, false)
 }
 
 /// Asking the kernel how often the thread was switched away. Where the clock is a system call, a reading comes before its way out, which may be the
@@ -265,7 +279,9 @@ fn timer_interrupts(cpu: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Gauge;
     use std::cell::Cell;
+    use std::time::Instant;
 
     /// A clock whose readings are known before.
     #[derive(Clone, Copy)]
@@ -287,7 +303,7 @@ mod tests {
         ];
         let limits = Limits { threshold: 300, looked: 1_000, length: 9_000_000, most: 10, stop: Stop::NEVER };
         let (mut gaps, mut preempted, at) = (Vec::new(), Vec::new(), Cell::new(0));
-        let (origin, last) = watch(Readings(&readings, &at), &limits, &mut gaps, &mut preempted, None);
+        let (origin, last, _) = watch(Readings(&readings, &at), &limits, &mut gaps, &mut preempted, None);
         assert_eq!((origin, last, at.get()), (0, 9_000_300, readings.len()));
         let lengths: Vec<u64> = gaps.iter().map(|(from, to)| to - from).collect();
         assert_eq!(lengths, [20_000, 4_020_000, 20_000, 4_938_300]);
@@ -297,6 +313,25 @@ mod tests {
         gaps.clear();
         let limits = Limits { stop, ..limits };
         let ended = watch(Readings(&readings, &at), &limits, &mut gaps, &mut preempted, None);
-        assert_eq!((ended, gaps.len()), ((0, 4_041_100), 2));
+        assert_eq!((ended, gaps.len()), ((0, 4_041_100, true), 2));
+    }
+
+    #[test]
+    fn a_loop_that_waits_for_a_long_gap_does_so_however_many_short_ones_there_are() {
+        let time = Nanos::from_millis(300);
+        let stop = |above| Some(crate::routine::Stop { above, tracing: false });
+        let budget = |stop| Budget { time, batch: time, gauge: Gauge::choose(false), phase: None, stop };
+        let took = |stop| {
+            let begun = Instant::now();
+            let spun = spin(Monotonic, &budget(stop), (0, 2), false, &mut |_| ());
+            (begun.elapsed(), spun.trace)
+        };
+        let (all, trace) = took(stop(Nanos::from_millis(3_600_000)));
+        assert!(all >= time.to_duration() && trace.start.len() <= 2, "{all:?}");
+        // Its times are those of what is kept.
+        assert!(trace.start.iter().all(|start| *start <= trace.span));
+        // One that waits for none ends with its memory.
+        let full = took(None).1;
+        assert!(full.span < time || full.start.len() < 2, "{:?}", full.span);
     }
 }

@@ -218,19 +218,26 @@ pub struct Machine {
     pub runnable: u32,
 }
 
+/// The CPU that the calling thread is on; none where the kernel does not say.
+#[must_use]
+pub fn current_cpu() -> Option<u32> {
+    // SAFETY: no arguments.
+    u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 impl Accounts {
     /// Opens the accounts of the calling thread, of its peers, and of the CPU that it is on.
     #[must_use]
     pub fn open(peers: &[u32]) -> Self {
         let of = |process: String| File::open(format!("/proc/{process}/schedstat")).ok();
         let own = of("thread-self".to_owned());
-        // SAFETY: no arguments.
-        let (cpu, hz) = unsafe { (libc::sched_getcpu(), libc::sysconf(libc::_SC_CLK_TCK)) };
+        // SAFETY: no pointers.
+        let hz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
         Self {
             schedstat: std::iter::once(own).chain(peers.iter().map(|pid| of(pid.to_string()))).collect(),
             stat: File::open("/proc/stat").ok(),
             text: vec![0; 64 << 10],
-            cpu: format!("cpu{cpu} "),
+            cpu: current_cpu().map_or_else(String::new, |cpu| format!("cpu{cpu} ")),
             tick: 1_000_000_000 / hz.max(1),
         }
     }

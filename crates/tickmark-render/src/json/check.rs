@@ -66,6 +66,8 @@ json_object! {
         p: f64 = line.p(),
         /// By `t`: the change for the worse that would be seen in four of five cases, a share.
         visible: Option<f64> = line.visible.and_then(finite),
+        /// By `t`: true if earlier ones are all the same. One that moves to its worse side is not judged then.
+        never_varied: bool = line.never_varied,
         p_worse: Option<f64> = line.has_direction().then_some(line.judged.p),
         /// The two levels between which the earlier ones alternate.
         states: Option<[StatePage; 2]> = line.states.map(StatePage::both),

@@ -74,6 +74,8 @@ json_object! {
         groups: Vec<SlowestGroupPage> = of.groups.iter().map(SlowestGroupPage::new).collect(),
         /// How many lost a tenth of their time to none of them.
         unexplained: usize = of.unexplained,
+        /// And of how many that is not known, as events were dropped before they ended: no tail without a cause is known then.
+        unknown: usize = of.unknown,
         events_dropped: u64 = of.dropped,
     }
 

@@ -67,8 +67,8 @@ pub(crate) struct Export {
     /// Every observation instead of the figures of each run
     #[arg(long)]
     pub(crate) raw: bool,
-    /// The folder of Parquet's tables, to which this recording is added
-    #[arg(long, short, value_name = "DIR")]
+    /// Write to this file; of Parquet's tables the folder, to which this recording is added
+    #[arg(long, short, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
 }
 

@@ -173,7 +173,7 @@ pub(crate) struct LabBoot {
     /// Measuring time of a probe, in the guest's time [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,
-    /// Limit of the boot, in real time [default: a minute and ten times the measuring time]
+    /// Limit of the boot, in real time [default: a minute of a processor and ten times the measuring time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) limit: Option<Nanos>,
     /// Exit with 3 if an operation takes more instructions than this, without what interrupts it
@@ -371,7 +371,7 @@ pub(crate) struct LabRun {
     /// Measuring time of a probe in each boot, instead of the file's
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slice: Option<Nanos>,
-    /// Limit of each boot of a guest, in real time [default: a minute and ten times the measuring time]
+    /// Limit of each boot of a guest, in real time [default: a minute of a processor and ten times the measuring time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) limit: Option<Nanos>,
     /// Changes below this do not matter [default: the file's, 1%]

@@ -40,7 +40,8 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 "Does it matter to my own benchmark?",
                 &["tickmark experiment sysctl:NAME=0,1 --command ./bench.sh"],
             ),
-            ("Did anything change between two recordings or files?", &["tickmark compare before after"]),
+            ("Did anything change between two recordings?", &["tickmark compare before after"]),
+            ("Or between files of numbers?", &["tickmark stat before.txt after.txt"]),
             ("Since when is it slower?", &["tickmark history syscall"]),
             (
                 "May this change be merged?",

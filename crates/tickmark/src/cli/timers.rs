@@ -65,7 +65,7 @@ pub(crate) struct Timers {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = cpus, conflicts_with = "cpu")]
     pub(crate) cpus: Vec<Cpus>,
     /// End at the first wake-up (on any of the CPUs) later than LENGTH, and say what ran meanwhile; trace: stop the kernel's tracer at that moment;
-    /// shell:COMMAND: then run it. One way, one run
+    /// shell:COMMAND: then run it. Exits with 3. One way (nanosleep where --methods names none), one run
     #[arg(long, num_args = 2, value_names = ["LENGTH", "stop|trace|shell:COMMAND"], conflicts_with_all = ["of", "runs"])]
     pub(crate) on_threshold: Vec<String>,
     /// Give an upper limit of the share that is later than these, too

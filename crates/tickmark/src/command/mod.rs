@@ -148,8 +148,12 @@ fn print_recorded<T: Page>(recording: &Recording, page: T) -> Result<(), Error> 
 
 /// Writes a value as indented JSON.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Error> {
+    write(&json_text(value)?)
+}
+
+fn json_text(value: &impl serde::Serialize) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Error::Output(e.into()))?;
-    write(&format!("{text}\n"))
+    Ok(text + "\n")
 }
 
 /// The store at a folder, or the user's own.

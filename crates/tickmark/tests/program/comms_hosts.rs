@@ -212,10 +212,10 @@ fn a_host_that_refuses_or_is_gone_is_said_in_a_line() {
         answers.set(server.answering());
         answers.get() > 0
     };
-    within(10, "somebody answers", answer);
+    within(60, "somebody answers", answer);
     std::thread::sleep(std::time::Duration::from_millis(800));
     // The kernel's list of children may leave one out while another ends (proc(5)).
-    within(10, "somebody still answers", answer);
+    within(60, "somebody still answers", answer);
     assert!(signal("KILL", answers.get()));
     let made = run.wait_with_output().unwrap();
     assert_eq!(made.status.code(), Some(4), "{}", err(&made));

@@ -62,6 +62,52 @@ fn an_output_is_written_into_what_is_there_and_nothing_is_put_in_its_place() {
 }
 
 #[test]
+fn a_file_is_no_recording_and_an_export_is_written_where_it_was_told_to() {
+    let bench = Bench::new();
+    let values = imported(&bench, "values", &[1.0, 2.0, 3.0]);
+    refused(
+        &bench.run(&["compare", &values, &values]),
+        1,
+        &["is not a recording", "tickmark import", "tickmark stat"],
+    );
+    let to = bench.store().with_file_name("x.csv");
+    let done = bench.run(&["export", "last", "-o", to.to_str().unwrap()]);
+    assert!(done.status.code() == Some(0) && out(&done).is_empty(), "{}", out(&done));
+    let (written, shown) = (fs::read_to_string(&to).unwrap(), bench.run(&["export", "last"]));
+    assert!(written == out(&shown) && written.starts_with("recording,metric,"), "{written}");
+    // One result that is given twice may be meant as two.
+    let twice = bench.run(&["import", &values, &values]);
+    assert!(err(&twice).contains("has the same content as"), "{}", err(&twice));
+}
+
+#[test]
+fn a_gate_does_not_pass_what_moved_away_from_equal_values() {
+    let bench = Bench::new();
+    let folder = tempfile::tempdir().unwrap();
+    let result = |name: &str, bytes: u32, allocations: u32| {
+        let path = folder.path().join(name);
+        let line =
+            format!("BenchmarkSum-2 \t 100 \t 12.5 ns/op \t {bytes} B/op \t {allocations} allocs/op\n");
+        fs::write(&path, format!("goos: linux\n{line}")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    fs::create_dir(folder.path().join("main")).unwrap();
+    (0..8).for_each(|number| drop(result(&format!("main/{number}.txt"), 64, 1)));
+    let history = folder.path().join("main");
+    let check = |new: &str| bench.run(&["check", "--new", new, "--history", history.to_str().unwrap()]);
+    let same = check(&result("same.txt", 64, 1));
+    assert_eq!(same.status.code(), Some(0), "{}{}", out(&same), err(&same));
+    let larger = check(&result("larger.txt", 6400, 100));
+    assert_eq!(larger.status.code(), Some(5), "{}{}", out(&larger), err(&larger));
+    assert!(
+        out(&larger).starts_with("not judged: ") && out(&larger).contains("never varied"),
+        "{}",
+        out(&larger)
+    );
+    assert_eq!(check(&result("smaller.txt", 32, 1)).status.code(), Some(0));
+}
+
+#[test]
 fn a_variable_that_is_empty_is_not_set() {
     let place = tempfile::tempdir().unwrap();
     let done = Command::new(program())

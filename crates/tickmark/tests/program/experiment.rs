@@ -1,10 +1,10 @@
 //! `tickmark experiment`: settings by turns, and everything put back, however it ends.
 
 use crate::bench::{Bench, err, machine, out, page_of, refused, row};
+use crate::machine::within;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// A file of the kernel that holds a number, of a process of our own: nobody else's knob.
 struct Knob {
@@ -172,14 +172,6 @@ fn what_goes_wrong_is_one_line_and_everything_is_put_back() {
     assert_eq!(held(&knob.path), "7");
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !holds() {
-        assert!(Instant::now() < end, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
     let _machine = machine();
@@ -203,12 +195,12 @@ fn a_signal_puts_back_and_a_kill_is_put_back_by_hand() {
                 folders.filter_map(|folder| std::fs::read_to_string(folder.path().join("events.jsonl")).ok());
             texts.map(|text| text.matches("{\"finished\"").count()).collect::<Vec<_>>()
         };
-        until("three blocks", || made().len() == 2 && made().iter().all(|blocks| *blocks > 2));
-        until("a setting", || held(path) == "200");
+        within(60, "three blocks", || made().len() == 2 && made().iter().all(|blocks| *blocks > 2));
+        within(60, "a setting", || held(path) == "200");
         let elsewhere = Bench::new();
         let second = elsewhere.run(&["experiment", &respelt, "syscall.null", "--blocks", "2"]);
         refused(&second, 1, &["another experiment is changing"]);
-        until("a setting", || held(path) == "200");
+        within(60, "a setting", || held(path) == "200");
         assert!(crate::bench::signal(signal, child.id()));
         if signal == "KILL" {
             child.wait().unwrap();
@@ -249,12 +241,12 @@ fn a_command_of_a_setting_ends_with_a_killed_program() {
     );
     std::fs::write(&file, text).unwrap();
     let mut child = bench.command(&["experiment", &file.to_string_lossy()]).spawn().unwrap();
-    until("a command", || std::fs::read_to_string(&log).is_ok_and(|text| text.ends_with('\n')));
+    within(60, "a command", || std::fs::read_to_string(&log).is_ok_and(|text| text.ends_with('\n')));
     let shell = PathBuf::from(format!("/proc/{}", held(&log)));
     assert!(shell.exists());
     child.kill().unwrap();
     child.wait().unwrap();
-    until("the end of the command", || {
+    within(60, "the end of the command", || {
         // One that nobody waits for is over all the same.
         std::fs::read_to_string(shell.join("stat")).map_or(true, |stat| stat.contains(") Z "))
     });

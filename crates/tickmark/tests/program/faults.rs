@@ -135,7 +135,7 @@ fn descendants(of: u32) -> Vec<(u32, usize)> {
 fn with_a_peer_killed(bench: &Bench, probe: &str) -> (Output, Duration) {
     let arguments = ["run", probe, "--once", "--budget", "20s", "--format", "json"];
     let mut child = bench.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(60);
     // The program, its agent, the run, its peers.
     let peer = loop {
         let peers = descendants(child.id()).into_iter().filter(|(_, generation)| *generation == 3);

@@ -1,10 +1,11 @@
 //! A run that is killed or interrupted leaves a valid recording, which --resume completes.
 
 use crate::bench::{Bench, err, out, refused, signal};
+use crate::machine::within;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SMALL: &[&str] =
     &["run", "op.int32.*", "syscall.null", "ipc.pipe.round_trip", "--runs", "3", "--budget", "400ms"];
@@ -28,11 +29,7 @@ fn ended(bench: &Bench) -> Vec<u64> {
 }
 
 fn wait_for_runs(bench: &Bench, count: usize) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while ended(bench).len() < count {
-        assert!(Instant::now() < deadline, "no {count} runs ended");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    within(60, &format!("{count} runs end"), || ended(bench).len() >= count);
 }
 
 /// Agents of this bench: their environment names its store.
@@ -87,11 +84,7 @@ fn the_agent_ends_with_the_program() {
     assert!(agents(&bench) > 0, "the agent is seen while it lives");
     run.kill().unwrap();
     run.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while agents(&bench) > 0 {
-        assert!(Instant::now() < deadline, "agents live on");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    within(60, "the agents end", || agents(&bench) == 0);
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[track_caller]
-pub(crate) fn within(seconds: u64, what: &str, is: impl Fn() -> bool) {
+pub(crate) fn within(seconds: u64, what: &str, mut is: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is() {
-        assert!(begun.elapsed() < Duration::from_secs(seconds), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
+        assert!(begun.elapsed() < Duration::from_secs(seconds), "{what}: not within {seconds} s");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -83,7 +83,7 @@ impl Machine {
         sshd.args(["netns", "exec", &name, "/usr/sbin/sshd", "-D", "-f", &at("sshd_config")]);
         network.sshd = Some(sshd.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let machine = Self { folder, network };
-        within(10, "sshd answers", || std::net::TcpStream::connect(format!("10.213.{number}.2:22")).is_ok());
+        within(60, "sshd answers", || std::net::TcpStream::connect(format!("10.213.{number}.2:22")).is_ok());
         machine
     }
 

@@ -83,7 +83,7 @@ fn servers_of_our_own_come_and_go_with_the_run() {
     within(60, "the server runs", || there("/database-") > 0);
     assert!(signal("INT", run.id()));
     run.wait().unwrap();
-    within(20, "the server ends with the run", || there("/database-") == 0);
+    within(60, "the server ends with the run", || there("/database-") == 0);
 }
 
 /// The clock reads of a database, and what they cost.

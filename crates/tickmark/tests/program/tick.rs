@@ -346,6 +346,15 @@ fn the_first_long_gap_ends_the_loop_and_runs_a_command() {
         &["sing is no action", "stop, trace or shell:COMMAND"],
     );
     refused(&bench.run(&["tick", "--on-threshold", "1", "stop"]), 2, &["--on-threshold 1"]);
+    // What was waited for and did not come is an answer.
+    let quiet = bench.run(&["tick", "--duration", "300ms", "--on-threshold", "1h", "stop"]);
+    assert!(
+        quiet.status.code() == Some(0)
+            && err(&quiet).contains("no gap above ")
+            && err(&quiet).contains(" in 300 ms"),
+        "{}",
+        err(&quiet)
+    );
 }
 
 /// Hours are many runs: what is interrupted keeps those that ended.

@@ -133,6 +133,10 @@ fn a_late_wake_up_ends_the_measurement_with_what_ran_meanwhile() {
     refused(&bench.run(&roams), 2, &["SCHED_DEADLINE"]);
     let many = ["timers", "--methods", "nanosleep,ppoll", "--on-threshold", "1ms", "stop"];
     refused(&bench.run(&many), 2, &["--on-threshold", "2 ways"]);
+    // Where none is named, the usual one.
+    let usual = bench.json(&["timers", "--duration", "1s", "--on-threshold", "1h", "stop"]);
+    let ways = usual["ways"].as_array().unwrap();
+    assert!(ways.len() == 1 && ways[0]["title"] == "clock_nanosleep", "{usual}");
     refused(
         &bench.run(&["timers", "--methods", "ppoll", "--on-threshold", "1ms", "dance"]),
         2,

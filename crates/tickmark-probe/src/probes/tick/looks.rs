@@ -30,9 +30,10 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// For a loop of `time` on `cpu`, whose clock has so many ticks a second; none where the kernel lists no counters.
-    pub(super) fn new(cpu: u32, time: Nanos, frequency: f64) -> Option<Self> {
-        let room = (time.get() / PART as i64 / LEAST) as usize + 100;
+    /// For a loop of `time` on `cpu`, whose clock has so many ticks a second and which keeps at most so many gaps; none where the kernel lists
+    /// no counters.
+    pub(super) fn new(cpu: u32, time: Nanos, frequency: f64, gaps: usize) -> Option<Self> {
+        let room = ((time.get() / PART as i64 / LEAST) as usize + 100).min(gaps);
         Some(Self {
             counters: Counters::open(cpu)?,
             random: 0x9e37_79b9_7f4a_7c15,
@@ -47,6 +48,11 @@ impl Looks {
 
     /// Everything before this is forgotten.
     pub(super) fn begin(&mut self, now: u64) {
+        self.readings.clear();
+        self.away.clear();
+        self.moved.clear();
+        self.since.clear();
+        self.spent = 0;
         self.counters.read(|_, _| ());
         self.since.push((now, thread_cpu().get()));
     }

@@ -67,10 +67,11 @@ fn watch<C: Clock>(
     let first = pair(clock, &events);
     let mut switched = Ok(());
     let managed = management_interrupts(cpu);
-    let Spun { mut trace, origin, scale } = spin(Silent(clock), budget, cpu, false, &mut |begins| {
-        let done = if begins { events.begin() } else { events.end() };
-        switched = switched.and(done);
-    });
+    let Spun { mut trace, origin, scale } =
+        spin(Silent(clock), budget, (cpu, super::MOST), false, &mut |begins| {
+            let done = if begins { events.begin() } else { events.end() };
+            switched = switched.and(done);
+        });
     let last = pair(clock, &events);
     let management =
         management_interrupts(cpu).zip(managed).map(|(after, before)| u64::from(after.wrapping_sub(before)));

@@ -2,11 +2,14 @@
 
 use super::export_benchmarks;
 use crate::cli::{Export, ExportFormat};
+use crate::command::json_text;
 use crate::command::pages::ExportPage;
+use crate::command::report::OutputFile;
 use crate::error::{Code, Error};
 use serde_json::{Value, json};
 use tickmark_analysis::report::Unit as RowUnit;
 use tickmark_analysis::sample;
+use tickmark_render::json::Versioned;
 use tickmark_store::{Recording, Run, Status, Store};
 use tickmark_wire::text::printable;
 use tickmark_wire::{Headline, Metric, Nanos, Observations};
@@ -35,57 +38,54 @@ const OBSERVATIONS: &[&str] =
 
 pub(in crate::command) fn run(store: &Store, export: &Export) -> Result<Code, Error> {
     let recording = store.find(&export.recording)?;
-    match export.format {
-        ExportFormat::Parquet => {
-            let folder = export
-                .output
-                .as_deref()
-                .ok_or_else(|| Error::Usage("give --output DIR with --format parquet".to_owned()))?;
+    match (export.format, &export.output) {
+        (ExportFormat::Parquet, Some(folder)) => {
             crate::command::fleet::tables::of_recording(folder, &recording)?;
-            return Ok(Code::Done);
         }
-        ExportFormat::Openmetrics => {
-            crate::command::write(&crate::command::export_metrics::text(&recording))?;
-            return Ok(Code::Done);
+        (ExportFormat::Parquet, None) => {
+            return Err(Error::Usage("give --output DIR with --format parquet".to_owned()));
         }
-        ExportFormat::Hdr => {
-            crate::command::write(&crate::command::export_gaps::hdr(&recording)?)?;
-            return Ok(Code::Done);
+        (_, Some(path)) => {
+            let file = OutputFile::open("--output", path)?;
+            file.write(&text(&recording, export)?)?;
         }
-        ExportFormat::Perfetto => {
-            crate::command::print_json(&crate::command::export_gaps::perfetto(&recording)?)?;
-            return Ok(Code::Done);
-        }
-        ExportFormat::Benchfmt => {
-            crate::command::write(&export_benchmarks::benchfmt(&recording))?;
-            return Ok(Code::Done);
-        }
-        ExportFormat::GoogleBenchmark => {
-            let (page, left_out) = export_benchmarks::google(&recording);
-            crate::command::print_json(&page)?;
-            if left_out > 0 {
-                let values = tickmark_render::count(left_out as u32, "value");
-                crate::notice!("tickmark: warning: {values} that are no times left out: the format has none");
-            }
-            return Ok(Code::Done);
-        }
-        ExportFormat::Csv | ExportFormat::Json => {}
-    }
-    let (columns, rows) = if export.raw { observations(&recording) } else { figures(&recording) };
-    match export.format {
-        ExportFormat::Csv => csv(columns, &rows)?,
-        _ => {
-            let object = |row: &Vec<Value>| {
-                columns.iter().map(|name| (*name).to_owned()).zip(row.iter().cloned()).collect()
-            };
-            let rows = rows.iter().map(object).collect();
-            crate::command::print_page(&ExportPage::new(&recording.meta, &recording.sessions, rows))?;
-        }
+        (_, None) => crate::command::write(&text(&recording, export)?)?,
     }
     Ok(Code::Done)
 }
 
-fn csv(columns: &[&str], rows: &[Vec<Value>]) -> Result<(), Error> {
+/// A recording in a format that is one file.
+fn text(recording: &Recording, export: &Export) -> Result<String, Error> {
+    let table = || if export.raw { observations(recording) } else { figures(recording) };
+    match export.format {
+        ExportFormat::Openmetrics => Ok(crate::command::export_metrics::text(recording)),
+        ExportFormat::Hdr => crate::command::export_gaps::hdr(recording),
+        ExportFormat::Perfetto => json_text(&crate::command::export_gaps::perfetto(recording)?),
+        ExportFormat::Benchfmt => Ok(export_benchmarks::benchfmt(recording)),
+        ExportFormat::GoogleBenchmark => {
+            let (page, left_out) = export_benchmarks::google(recording);
+            if left_out > 0 {
+                let values = tickmark_render::count(left_out as u32, "value");
+                crate::notice!("tickmark: warning: {values} that are no times left out: the format has none");
+            }
+            json_text(&page)
+        }
+        ExportFormat::Json => {
+            let (columns, rows) = table();
+            let object = |row: &Vec<Value>| {
+                columns.iter().map(|name| (*name).to_owned()).zip(row.iter().cloned()).collect()
+            };
+            let rows = rows.iter().map(object).collect();
+            json_text(&Versioned::new(&ExportPage::new(&recording.meta, &recording.sessions, rows)))
+        }
+        ExportFormat::Csv | ExportFormat::Parquet => {
+            let (columns, rows) = table();
+            csv(columns, &rows)
+        }
+    }
+}
+
+fn csv(columns: &[&str], rows: &[Vec<Value>]) -> Result<String, Error> {
     let failed = |error: csv::Error| Error::Output(std::io::Error::other(error));
     let mut out = csv::Writer::from_writer(Vec::new());
     out.write_record(columns).map_err(failed)?;
@@ -98,7 +98,7 @@ fn csv(columns: &[&str], rows: &[Vec<Value>]) -> Result<(), Error> {
         out.write_record(row.iter().map(text)).map_err(failed)?;
     }
     let bytes = out.into_inner().map_err(|e| Error::Output(std::io::Error::other(e.to_string())))?;
-    crate::command::write(&String::from_utf8_lossy(&bytes))
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The runs of the plan, with each metric that they give.

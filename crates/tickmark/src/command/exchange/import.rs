@@ -30,6 +30,16 @@ pub(in crate::command) fn run(store: &Store, import: &Import) -> Result<Code, Er
     {
         return own_events(store, import, file, events);
     }
+    for (number, (name, text)) in texts.iter().enumerate() {
+        // Measured again, some digit is another one.
+        if let Some((same, _)) = texts[..number].iter().find(|(_, earlier)| earlier == text) {
+            crate::notice!(
+                "tickmark: warning: {} has the same content as {}: two runs, or one that is given twice?",
+                printable(name, false),
+                printable(same, false)
+            );
+        }
+    }
     let nothing = |why| Error::Usage(format!("{why}; nothing was imported"));
     let (found, warnings) = tickmark_import::read(&texts, &table_options(&import.table)).map_err(nothing)?;
     let mut names = Imported::names(&found);

@@ -243,7 +243,9 @@ fn judged(checked: &Checked, is_armed: bool, options: &Check) -> Code {
     let failing = |line: &&Line| fails(line, options);
     // What other tasks may have done, what has no direction, and what gave less than it should.
     let open = |line: &Line| {
-        (line.contended && fails(line, options))
+        let is_beyond = (line.judged.ratio - 1.0).abs() > options.margin;
+        (line.is_open() && (options.fail_on != FailOn::Beyond || is_beyond))
+            || (line.contended && fails(line, options))
             || (options.fail_on == FailOn::Worse && line.changed() && !line.has_direction())
             || line.partly
     };

@@ -21,7 +21,15 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
     if let Some(name) = options.command.first() {
         crate::command::program::find(name)?;
     }
-    let first = allowed_cpus().ok().and_then(|cpus| cpus.first().copied()).unwrap_or(0);
+    let allowed = allowed_cpus().unwrap_or_default();
+    let first = allowed.first().copied().unwrap_or(0);
+    let all = online_cpus();
+    if allowed.len() < all {
+        crate::notice!(
+            "this program may use {} of {all} CPUs: what tasks do on the others is billed as that of other tasks and of the kernel's              threads, but has no time to be a part of",
+            allowed.len()
+        );
+    }
     let may_record = match tracepoints::available(first, "bill") {
         Ok(()) => true,
         Err(why) => {
@@ -47,6 +55,12 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
         saved(&recording, stopped, "bill --of")?;
     }
     Ok(if recording.complete() && !stopped { Code::Done } else { Code::Partly })
+}
+
+/// CPUs that are online, as proc_stat(5) lists them.
+fn online_cpus() -> usize {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count()
 }
 
 /// The way of watching that records the kernel's events.

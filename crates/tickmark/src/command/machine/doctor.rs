@@ -148,7 +148,7 @@ fn show(recording: &Recording, all: &[Diagnosis], format: DoctorFormat) -> Resul
     }
 }
 
-/// Changes what was found and can be reversed, in interleaved blocks, on the probe that shows it or on a command.
+/// Tries the remedy: changes what was found and can be reversed, in interleaved blocks, on the probe that shows it or on a command.
 fn prove(store: &Store, options: &Doctor, recording: &Recording, all: &[Diagnosis]) -> Result<(), Error> {
     // Where it was found: a governor, an idle state are those of a CPU.
     let cpu = recording.sessions.first().map_or(0, |session| session.settled.cpu).to_string();

@@ -100,7 +100,7 @@ impl View {
                 ..Point::default()
             };
             let recorded =
-                second.events.as_ref().and_then(|events| Occupancy::from_traces(slice::from_ref(events)));
+                second.events.as_ref().and_then(|events| Occupancy::from_runs(&[slice::from_ref(events)]));
             history.occupants =
                 recorded.as_ref().map(tickmark_render::witness::occupants).or(history.occupants.take());
             history.add(Point::from_counts(

@@ -7,12 +7,14 @@ use crate::command::run::{measured_here, own_name, saved};
 use crate::command::threshold::OnThreshold;
 use crate::error::{Code, Error};
 use crate::selection;
+use std::time::Instant;
 use tickmark_analysis::noise::{Gap, Noise};
 use tickmark_analysis::report;
 use tickmark_analysis::what_if::{self, WhatIf};
 use tickmark_drive::plan;
 use tickmark_probe::sys::tracepoints;
 use tickmark_render::json::{CpuNoise, TickPage};
+use tickmark_render::time;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Settings, names};
 
@@ -37,7 +39,9 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
     if options.osnoise && cpus.len() > 1 {
         return Err(Error::Usage("--osnoise: which CPUs it watches is one setting; give one CPU".to_owned()));
     }
+    let begun = Instant::now();
     let (made, stopped) = measure(store, options, &cpus, threshold.as_ref())?;
+    let watched_for = begun.elapsed();
     let (watched, several) = (made.len(), made.len() > 1);
     let mut recordings = Vec::new();
     for made in made {
@@ -51,9 +55,10 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
     // One that the others' end cut short has no trace.
     let summary = recordings.iter().map(|recording| noise_of(recording).map(|noise| (recording, noise)));
     let summary: Vec<_> =
-        if several { summary.flatten().collect() } else { summary.collect::<Result<_, _>>()? };
+        if several || stopped { summary.flatten().collect() } else { summary.collect::<Result<_, _>>()? };
     let all = summary.len() == watched;
     match &summary[..] {
+        [] if stopped => crate::notice!("interrupted before the end of a run: nothing of it is kept"),
         [] => return Err(Error::Refused("no CPU was watched to the end of a run".to_owned())),
         [(recording, noise)] if !several => {
             show(recording, noise, options)?;
@@ -70,6 +75,17 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
         };
         summary.iter().find_map(long)
     });
+    if let (Some(on), None) = (&threshold, &acted) {
+        let watched_for = (watched_for.as_nanos() as f64).min(options.duration.as_f64());
+        let kept = summary.iter().map(|(_, noise)| noise.span).fold(watched_for, f64::min);
+        // What waits for a long gap keeps the last ones alone.
+        let kept = if kept < 0.9 * watched_for && !summary.is_empty() {
+            format!("; what is shown is the last {} of it", time(kept))
+        } else {
+            String::new()
+        };
+        crate::notice!("no gap above {} in {}{kept}", time(on.above.as_f64()), time(watched_for));
+    }
     match acted {
         Some(code) => code,
         None if stopped || !all => Ok(Code::Partly),

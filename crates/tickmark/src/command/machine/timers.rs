@@ -132,9 +132,13 @@ fn enough_time(options: &Timers, runs: u32, ways: i64) -> Result<(), Error> {
 /// The probe of wake-ups with each combination that is asked for.
 fn method_arguments(options: &Timers) -> Vec<String> {
     let ahead = options.interval.get() / 1_000;
-    let late = if options.on_threshold.is_empty() { "" } else { ",late=ends" };
+    let has_threshold = !options.on_threshold.is_empty();
+    let late = if has_threshold { ",late=ends" } else { "" };
+    let usual = [DIRECT[0].to_owned()];
+    // One way is to end all: the usual one where none is named.
+    let methods = if has_threshold && options.methods == names::WAYS { &usual[..] } else { &options.methods };
     let mut select = Vec::new();
-    for method in &options.methods {
+    for method in methods {
         for class in &options.class {
             for idle in &options.idle {
                 let arguments = format!("ahead={ahead},method={method},class={class},idle={idle}{late}");

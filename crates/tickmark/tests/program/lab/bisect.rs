@@ -40,7 +40,7 @@ pub(super) fn own_cache(bench: &Bench) -> PathBuf {
 }
 
 /// An image whose first code in protected mode is no code: the processor starts anew.
-fn that_does_not_boot(image: &Path) -> Vec<u8> {
+pub(super) fn that_does_not_boot(image: &Path) -> Vec<u8> {
     let mut bytes = fs::read(image).unwrap();
     let at = (usize::from(bytes[0x1f1]) + 1) * 512;
     bytes[at..at + 1024].as_chunks_mut().0.fill([0x0f, 0x0b]);

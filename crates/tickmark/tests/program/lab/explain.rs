@@ -192,8 +192,15 @@ fn what_cannot_be_explained_is_said_in_a_line() {
     let done = Command::new("powerpc-linux-gnu-strip").arg("-o").arg(&stripped).arg(&image).status().unwrap();
     assert!(done.success());
     refuses(&["syscall.null", "--kernel", stripped.to_str().unwrap()], 2, "CONFIG_KALLSYMS");
-    // No compiler, then a QEMU from before there were plugins.
+    // One that does not boot: what is known of the other one is shown.
     let image = super::image("x86_64:hz=100");
+    let broken = file(&bench, "broken");
+    fs::write(&broken, super::bisect::that_does_not_boot(&image)).unwrap();
+    let beside = ["lab", "explain", "syscall.null", "--kernel", "x86_64:hz=100", "--against"];
+    let done = bench.run(&[&beside[..], &[broken.to_str().unwrap()]].concat());
+    assert!(done.status.code() == Some(1) && out(&done).contains("__do_sys_getppid"), "{done:?}");
+    assert!(err(&done).contains("the guest ended before its agent sent an event"), "{}", err(&done));
+    // No compiler, then a QEMU from before there were plugins.
     let tools = file(&bench, "tools");
     fs::create_dir(&tools).unwrap();
     let qemu = tools.join("qemu-system-x86_64");

@@ -84,6 +84,16 @@ pub(super) fn run(store: &Store, options: &LabConfigCost) -> Result<Code, Error>
     let ends = [work.whole(&first, &names[0])?, work.whole(&second, &names[1])?];
     let symbols = differing(&ends[0], &ends[1]);
     let last = symbols.len();
+    let modules: Vec<&str> =
+        symbols.iter().filter(|symbol| symbol.is_module()).map(|symbol| symbol.name.as_str()).collect();
+    if !modules.is_empty() {
+        let (named, more) =
+            (modules[..modules.len().min(NAMED)].join(", "), modules.len().saturating_sub(NAMED));
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        crate::notice!(
+            "tickmark: the guest loads no modules: what is built as one costs nothing here ({named}{more})"
+        );
+    }
     work.symbols.clone_from(&symbols);
     work.texts = vec![None; last + 1];
     // The second one's, also where it lacks what the first one's symbols bring.

@@ -44,12 +44,17 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
     bench.kernels(kernels.iter().copied(), Need::Image)?;
     let guest = |boot| guest_of_one(&mut bench, boot);
     let guests = boots.into_iter().map(guest).collect::<Result<Vec<_>, _>>()?;
-    let (mut recordings, mut all) = (Vec::new(), Vec::new());
+    let (mut recordings, mut all, mut failure) = (Vec::new(), Vec::new(), None);
     for (kernel, guest) in kernels.iter().zip(guests) {
-        let (recording, explanation) =
-            explained(store, &bench, OfBoot::new(kernel, &metric), guest, options.cache.clone())?;
-        recordings.push(recording);
-        all.push(explanation);
+        match explained(store, &bench, OfBoot::new(kernel, &metric), guest, options.cache.clone()) {
+            Ok((recording, explanation)) => {
+                recordings.push(recording);
+                all.push(explanation);
+            }
+            // What is known of the first kernel is shown before that.
+            Err(why) if !all.is_empty() => failure = Some(why),
+            Err(why) => return Err(why),
+        }
     }
     let all: Vec<Explained<'_>> = kernels.iter().map(|kernel| kernel.as_str()).zip(&all).collect();
     match options.output.format {
@@ -65,7 +70,7 @@ pub(super) fn run(store: &Store, options: &LabExplain) -> Result<Code, Error> {
     if let (Some(stacks), Some(path)) = (stacks, &options.stacks) {
         stacks.write(&call_tree(path, &all))?;
     }
-    Ok(Code::Done)
+    failure.map_or(Ok(Code::Done), Err)
 }
 
 /// A guest of an operation that is explained, and its plan.
@@ -148,6 +153,10 @@ pub(super) fn explained(
     (guest, mut plan): (Guest, Plan),
     caches: Option<String>,
 ) -> Result<(String, Explanation), Error> {
+    // CPUs take turns in the middle of each other's calls.
+    if guest.machine.cpus > 1 {
+        return Err(Error::Usage("instructions of several CPUs are not counted by function".to_owned()));
+    }
     // Nothing beside it: neither its boot nor the counts are to be longer.
     plan.runs.retain(|run| run.metrics().any(|name| name.as_str() == metric));
     let plugin = bench.plugin(&guest, caches)?;

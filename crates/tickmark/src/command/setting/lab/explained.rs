@@ -78,11 +78,11 @@ pub(super) fn guest_facts(recording: &Recording) -> BTreeMap<String, String> {
     own.map(|(name, fact)| (name.to_owned(), fact.value.clone().unwrap_or_default())).chain(agent).collect()
 }
 
-/// Recordings of a name, the newest first.
-pub(super) fn newest(entries: &[Entry], name: &str) -> Vec<Entry> {
+/// Recordings of a name, the newest first, at most so many.
+pub(super) fn newest(entries: &[Entry], name: &str, most: usize) -> Vec<Entry> {
     let mut all: Vec<Entry> = entries.iter().filter(|entry| entry.name == name).cloned().collect();
     all.sort_by_key(|entry| std::cmp::Reverse(entry.created));
-    all.truncate(LOOKED_AT);
+    all.truncate(most);
     all
 }
 
@@ -110,8 +110,14 @@ impl ExplainedSettings {
             let label = guest_label(&guest);
             let facts = guest_facts(recording);
             let (mut failed, mut found) = (Vec::new(), false);
-            for entry in newest(&entries, &recording_name(&guest)) {
-                let one = store.read(&entry.id)?;
+            for entry in newest(&entries, &recording_name(&guest), LOOKED_AT) {
+                let one = match store.read(&entry.id) {
+                    Ok(one) => one,
+                    Err(why) => {
+                        failed.push(why.to_string());
+                        continue;
+                    }
+                };
                 if guest_facts(&one) == facts {
                     match add(&mut all, store, &label, &one) {
                         Ok(is_known) => found |= is_known,

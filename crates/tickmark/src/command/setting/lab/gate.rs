@@ -17,6 +17,7 @@ use tickmark_drive::lab::Bench;
 use tickmark_lab::Need;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::names;
+use tickmark_wire::text::quoted;
 
 /// What is measured where nothing is named.
 const USUAL: [&str; 2] = ["syscall", "switch.2p.0k"];
@@ -242,7 +243,7 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2], neither
         let _ = writeln!(text, "  {metric:width$} {base:>10.1} {new:>10.1} {difference:>+9.1}  {verdict}");
     }
     if let Some(first) = sorted.first().filter(|path| by(path).abs() > options.margin) {
-        let kernels = format!("{} --against {}", options.base, options.new);
+        let kernels = format!("{} --against {}", quoted(&options.base), quoted(&options.new));
         let _ = writeln!(text, "\n{}", which_functions(&first.metric, &kernels, &options.append));
     }
     text
@@ -250,7 +251,7 @@ fn text(options: &LabGate, all: &[PathCost], without: &[Vec<String>; 2], neither
 
 /// The command that says where the instructions of a path are.
 pub(super) fn which_functions(metric: &str, kernel: &str, append: &str) -> String {
-    let append = if append.is_empty() { String::new() } else { format!(" --append '{append}'") };
+    let append = if append.is_empty() { String::new() } else { format!(" --append {}", quoted(append)) };
     // What tickmark's own agent starts processes with cannot be explained.
     let agent = if metric.starts_with("process.") { " --agent c" } else { "" };
     // The tick's figures are those of one loop.

@@ -15,11 +15,18 @@ use tickmark_wire::names;
 
 /// Facts of a guest that are its kernel's.
 const OF_KERNEL: [&str; 2] = ["guest.kernel", "guest.image"];
+/// Earlier boots that are looked at: those of all guests have one name.
+const LOOKED_AT: usize = 1024;
 /// Instructions by which two counts are one.
 const SAME: f64 = 0.5;
 
 /// Refuses limits of what is not measured, before the minutes that a kernel may take, and of times that are no counts.
 pub(super) fn check(options: &LabBoot) -> Result<(), Error> {
+    if !options.max.is_empty() && options.cpus > 1 {
+        return Err(Error::Usage(
+            "--max counts the instructions of one CPU, and --cpus says more".to_owned(),
+        ));
+    }
     if !options.max.is_empty() && options.speed == Speed::Host {
         return Err(Error::Usage("--max counts instructions, and --speed host does not".to_owned()));
     }
@@ -167,7 +174,7 @@ fn last_within(
     };
     // This kernel's own boot, where it was explained just now, is no earlier one.
     let own = recording.meta.created;
-    let mut before = newest(&store.list()?, &recording_name(&boot_name(metric)));
+    let mut before = newest(&store.list()?, &recording_name(&boot_name(metric)), LOOKED_AT);
     before.retain(|entry| entry.created < own);
     Ok(before.iter().find_map(passed))
 }
