@@ -98,6 +98,9 @@ fn is_sound(row: &Row, figure: &str) -> bool {
     figure != "floor" || row.no_floor().is_none()
 }
 
+/// A smaller change of a figure is a rounding error.
+const ROUNDING: f64 = 1e-9;
+
 /// A figure of the new recordings beside the earlier ones.
 #[derive(Debug, Clone)]
 pub struct Line {
@@ -153,13 +156,14 @@ impl Line {
     /// True if it moved, not to its better side, and nobody can say how likely that is: earlier ones never varied.
     #[must_use]
     pub fn is_open(&self) -> bool {
+        // A mean of equal logarithms is off by its rounding.
         let moved = self.judged.ratio - 1.0;
         let is_better = match self.better {
             Better::Lower => moved < 0.0,
             Better::Higher => moved > 0.0,
             _ => false,
         };
-        self.never_varied && moved != 0.0 && !is_better && !self.changed()
+        self.never_varied && moved.abs() > ROUNDING && !is_better && !self.changed()
     }
 
     /// True if a direction of it is better.

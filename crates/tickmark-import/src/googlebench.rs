@@ -102,7 +102,7 @@ fn from_console(line: &str) -> Option<Value> {
         let base: f64 = if key == "bytes_per_second" || value.contains('i') { 1024.0 } else { 1000.0 };
         // An inverted rate ends with its seconds.
         let plain = value.trim_end_matches("/s").trim_end_matches('s').trim_end_matches('i');
-        let letter = plain.chars().next_back();
+        let letter = plain.chars().next_back().map(|letter| if letter == 'K' { 'k' } else { letter });
         let power_in = |prefixes: &str| Some(prefixes.find(letter?)? as i32 + 1);
         let factor = match (power_in("kMGTPEZY"), power_in("munpfazy")) {
             (Some(power), _) => base.powi(power),

@@ -149,6 +149,7 @@ pub fn read(
     options: &TableOptions,
 ) -> Result<(Vec<Imported>, Vec<String>), String> {
     let (mut found, mut warnings, mut of_lmbench) = (Vec::new(), Vec::new(), Vec::new());
+    let mut cut = Vec::new();
     let most = if options.is_history { MOST_FIGURES } else { MOST_SYSTEMS };
     for (name, text) in texts {
         if let Some(what) = unknown::binary(text) {
@@ -156,7 +157,7 @@ pub fn read(
         }
         let text = &without_escapes(text);
         if unknown::is_cut(text) {
-            warnings.push(format!("{name} ends within a number: was it written to its end?"));
+            cut.push(format!("{name} ends within a number: was it written to its end?"));
         }
         if options.is_table() {
             let tables = table::read(name, text, options).map_err(|why| format!("{name}: {why}"))?;
@@ -202,6 +203,9 @@ pub fn read(
         warnings.extend(others);
     }
     found.iter_mut().for_each(plausible::remark);
+    if let Some(first) = found.first_mut() {
+        first.remarks.extend(cut);
+    }
     Ok((found, warnings))
 }
 

@@ -125,6 +125,8 @@ pub(super) fn quantity(text: &str) -> Option<(Printed, Unit)> {
 
 /// The same of a text that has nothing else in it: "1min 30.5s" and "12.1ms ok" are none.
 pub(super) fn whole_quantity(text: &str) -> Option<(Printed, Unit)> {
+    // How far it spreads is another number.
+    let text = ["\u{b1}", "+-", "+/-"].iter().find_map(|mark| Some(text.split_once(mark)?.0)).unwrap_or(text);
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_whole = match words[..] {
         [_] => true,
@@ -159,6 +161,10 @@ pub(super) fn heading_unit(name: &str) -> Option<(Unit, f64, Better)> {
 
 /// True of a word that is counted or weighed, so that what follows is a part of a rate.
 fn is_amount(word: &str) -> bool {
+    // "time_per_op_ms" is one operation's.
+    if matches!(word, "op" | "req") {
+        return false;
+    }
     let is_size = unit(word).is_some_and(|(unit, _)| matches!(unit, Unit::Bytes));
     is_size
         || matches!(word, "per" | "iters" | "iterations" | "calls" | "queries" | "rows" | "reqs" | "txns")

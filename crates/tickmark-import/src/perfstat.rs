@@ -214,8 +214,13 @@ fn whole(text: &str) -> Option<Printed> {
 fn fraction(text: &str) -> Option<Printed> {
     let text = text.trim();
     // Blanks separate groups of three digits; else there are two numbers, such as an interval's time before its count.
-    let of_three = |group: &str| group.bytes().take_while(u8::is_ascii_digit).count() == 3;
-    if !text.split_whitespace().skip(1).all(of_three) {
+    let groups: Vec<&str> = text.split_whitespace().collect();
+    let digits = |group: &str| group.bytes().take_while(u8::is_ascii_digit).count();
+    let are_groups = groups.len() < 2
+        || (groups[0].len() <= 3
+            && groups[1..].iter().all(|group| digits(group) == 3)
+            && groups[..groups.len() - 1].iter().all(|group| digits(group) == group.len()));
+    if !are_groups {
         return None;
     }
     let (before, after) = text.rsplit_once(['.', ',']).unwrap_or((text, ""));

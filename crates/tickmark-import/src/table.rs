@@ -198,8 +198,8 @@ pub(super) fn figure(cell: &str, decimal_comma: bool) -> Option<(Printed, Option
     let text = if decimal_comma { number::with_point(cell)? } else { cell.to_owned() };
     let plain = Printed::parse(text.as_bytes()).map(|number| (number, None));
     plain.or_else(|| {
-        // Thousands and decimal commas look alike: neither is guessed.
-        if text.contains(',') {
+        // Thousands and decimal commas look alike without a point: neither is guessed.
+        if text.contains(',') && !text.contains('.') {
             None
         } else {
             whole_quantity(&text).map(|(number, unit)| (number, Some(unit)))

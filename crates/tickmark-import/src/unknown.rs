@@ -46,9 +46,12 @@ pub(super) fn binary(text: &str) -> Option<&'static str> {
     })
 }
 
-/// True of a text that ends at the mark in a number.
+/// True of a text that ends at the mark in a number, as no other line of it does.
 pub(super) fn is_cut(text: &str) -> bool {
-    text.strip_suffix('.').is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
+    let ends_so = |line: &str| {
+        line.trim_end().strip_suffix('.').is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
+    };
+    !text.ends_with('\n') && ends_so(text) && text.lines().filter(|line| ends_so(line)).count() == 1
 }
 
 /// What a text of no known format looks like, and the command that would read it.

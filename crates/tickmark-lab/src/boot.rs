@@ -107,7 +107,13 @@ impl Boot<'_> {
             };
             let limit = match self.limit {
                 BootLimit::Wall(limit) => format!("{} s", limit.as_secs()),
-                BootLimit::Processor(limit) => format!("{} s of a processor", limit.as_secs()),
+                BootLimit::Processor(limit) => {
+                    format!(
+                        "{} s of a processor ({} s on the wall)",
+                        limit.as_secs(),
+                        (limit * STANDSTILL).as_secs()
+                    )
+                }
             };
             return Err(wrong(format!("the guest {what} within its limit of {limit}")));
         };

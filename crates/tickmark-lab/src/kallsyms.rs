@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The kind of these cache entries.
 const KIND: &str = "symbols";
-/// How long the boot may take on the wall: a distribution's kernel with 60,000 functions took 15 s.
+/// How long the boot may take of a processor: a distribution's kernel with 60,000 functions took 15 s.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// The functions of an image that is booted on a machine with `append`: by its symbol table, else by its /proc/kallsyms. Addresses are

@@ -89,7 +89,10 @@ impl Page<'_> {
             let line = checked.lines.iter().find(|line| is(line))?;
             Some(format!("{} {}", line.metric, line.figure))
         };
-        let never_varied = first(&Line::is_open);
+        let open = checked.lines.iter().filter(|line| line.is_open());
+        let farthest =
+            open.max_by(|a, b| (a.judged.ratio - 1.0).abs().total_cmp(&(b.judged.ratio - 1.0).abs()));
+        let never_varied = farthest.map(|line| format!("{} {}", line.metric, line.figure));
         let contended = first(&|line| line.contended && (self.fails)(line));
         let partly = first(&|line| line.partly);
         let undirected = first(&|line| line.changed() && !line.has_direction());
@@ -102,7 +105,7 @@ impl Page<'_> {
             () if checked.lines.is_empty() => "no figure that all of them have".to_owned(),
             () if !checked.without.is_empty() => self.lacks(),
             () if never_varied.is_some() => format!(
-                "{} moved to its worse side, and earlier ones never varied: how likely that is nobody can say; --max and --min judge by limits",
+                "{} moved, and earlier ones never varied: how likely that is nobody can say; --max and --min judge by limits",
                 never_varied.unwrap_or_default()
             ),
             () => match (contended, partly, undirected, &self.calibration) {

@@ -78,6 +78,10 @@ pub(crate) fn tables(witness: &Witness) -> String {
 /// Who had some CPUs where no loop looked for gaps.
 pub(crate) fn occupancy(occupancy: &Occupancy) -> String {
     let whole = occupancy.known();
+    if whole <= 0.0 {
+        return "who had the CPUs is not known: events of one of them were dropped from the beginning\n"
+            .to_owned();
+    }
     let heading = ["by the kernel's events", "CPU time", "of one CPU", "times", "longest", "woken, set by"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     let row = |who: String, own: f64, takers: &[&Taker]| {

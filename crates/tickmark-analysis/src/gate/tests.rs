@@ -46,6 +46,12 @@ fn what_never_varied_and_moves_to_its_worse_side_is_open() {
     assert_eq!(open(6400.0, 5e4), [true, false]);
     assert_eq!(open(64.0, 4e4), [false, true]);
     assert_eq!(open(32.0, 6e4), [false, false], "better is no question");
+    // What has no exact logarithm is the same all the same.
+    for value in [5.0, 7.0, 80.0, 160.0, 1024.0, 4096.0] {
+        let earlier: Vec<Figures> = (0..8).map(|_| recording(value, value)).collect();
+        let checked = check(&earlier, &[recording(value, value)], None);
+        assert!(!checked.lines.iter().any(Line::is_open), "{value}: {checked:?}");
+    }
     // Earlier ones that vary judge, and enough of them do by their labels.
     assert!(!check(&many(8, 0), &[recording(6400.0, 5e4)], None).lines[0].is_open());
     let enough: Vec<Figures> = (0..20).map(|_| recording(64.0, 5e4)).collect();

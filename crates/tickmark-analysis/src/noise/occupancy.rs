@@ -58,7 +58,7 @@ impl Occupancy {
         let (mut occurrences, mut span, mut unknown, mut events) = (Vec::new(), 0.0, 0.0, (0, 0u64));
         for run in runs {
             let known = run.iter().filter_map(|trace| trace.events.as_deref()).map(known_until);
-            let known = known.fold(f64::MAX, f64::min);
+            let known = known.fold(f64::MAX, f64::min).max(0.0);
             for trace in *run {
                 let own = trace.events.as_deref()?;
                 if !is_whole(own) || trace.span.get() <= 0 {

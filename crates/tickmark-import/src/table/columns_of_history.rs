@@ -3,6 +3,7 @@
 use super::{Table, TableOptions, figure};
 use crate::history::timestamp;
 use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Those that say which line is which.
 const TIMES: [&str; 5] = ["date", "timestamp", "datetime", "created", "created_at"];
@@ -54,20 +55,33 @@ impl Roles {
         let is_word = |cell: &str| figure(cell, options.decimal_comma).is_none();
         // Days or times, whatever they are called.
         let is_moment = |cell: &str| is_word(cell) && timestamp(cell).is_some();
+        let metric = named(&NAMES).filter(|at| all(*at, &is_word));
+        let time = named(&TIMES).or_else(|| (0..table.width()).find(|at| all(*at, &is_moment)));
+        let commit = named(&COMMITS);
         let is_place = |at: &usize| {
-            let mut cells = table.rows.iter().filter_map(|(_, cells)| cells.get(*at));
-            let first = cells.next();
-            PLACES.contains(&heads.get(*at).map_or("", |head| head).to_lowercase().as_str())
+            let head = heads.get(*at).map_or("", |head| head).to_lowercase();
+            PLACES.contains(&head.as_str())
+                && ![metric, time, commit].contains(&Some(*at))
                 && all(*at, &is_word)
-                && cells.any(|cell| Some(cell) != first)
+                && are_beside(table, *at, time.or(commit))
         };
-        Self {
-            places: (0..table.width()).filter(is_place).collect(),
-            metric: named(&NAMES).filter(|at| all(*at, &is_word)),
-            time: named(&TIMES).or_else(|| (0..table.width()).find(|at| all(*at, &is_moment))),
-            commit: named(&COMMITS),
-        }
+        Self { places: (0..table.width()).filter(is_place).collect(), metric, time, commit }
     }
+}
+
+/// True if the values of a column are there side by side: one comes again after another, or two are of one moment. A kernel that became
+/// another one is none of these: what changed with it is looked for.
+fn are_beside(table: &Table, at: usize, moment: Option<usize>) -> bool {
+    let cell = |cells: &'_ Vec<String>, at: usize| cells.get(at).cloned().unwrap_or_default();
+    let all: Vec<String> = table.rows.iter().map(|(_, cells)| cell(cells, at)).collect();
+    let changes = all.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let distinct: BTreeSet<&String> = all.iter().collect();
+    let mut of_moment = BTreeMap::new();
+    let moments = moment.map(|moment| table.rows.iter().map(move |(_, cells)| cell(cells, moment)));
+    let is_shared = moments.is_some_and(|moments| {
+        moments.zip(&all).any(|(moment, place)| *of_moment.entry(moment).or_insert(place) != place)
+    });
+    changes >= distinct.len() || is_shared
 }
 
 /// True of the head of a column of numbers that are no figures.

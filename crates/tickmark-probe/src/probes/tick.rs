@@ -44,13 +44,19 @@ const TICK: Probe = Probe {
         let cpu = params.cpu;
         Ok(routine(move |budget, sink| {
             let mut meter = SystemMeter::new(&[]);
-            let before = meter.reading();
+            let mut before = meter.reading();
+            // Of what is kept: a watch that goes on without the first gaps begins anew.
+            let mut around = |begins: bool| {
+                if begins {
+                    before = meter.reading();
+                }
+            };
             let counts = budget.gauge.counts();
             let counters = !budget.gauge.counts_instructions();
             let trace = if counts {
-                spin(Counter, budget, (cpu, MOST), counters, &mut |_| ())
+                spin(Counter, budget, (cpu, MOST), counters, &mut around)
             } else {
-                spin(Monotonic, budget, (cpu, MOST), counters, &mut |_| ())
+                spin(Monotonic, budget, (cpu, MOST), counters, &mut around)
             };
             let Spun { trace, .. } = trace;
             let segment = meter.reading().since(&before, Nanos::ZERO, trace.span);

@@ -10,7 +10,7 @@ pub(crate) fn within(seconds: u64, what: &str, mut is: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is() {
         assert!(begun.elapsed() < Duration::from_secs(seconds), "{what}: not within {seconds} s");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

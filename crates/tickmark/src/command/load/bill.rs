@@ -26,7 +26,7 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
     let all = online_cpus();
     if allowed.len() < all {
         crate::notice!(
-            "this program may use {} of {all} CPUs: what tasks do on the others is billed as that of other tasks and of the kernel's              threads, but has no time to be a part of",
+            "this program may use {} of {all} CPUs: what tasks do on the others is billed as that of other tasks and of the kernel's threads, but has no time to be a part of",
             allowed.len()
         );
     }

@@ -58,7 +58,9 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
         if several || stopped { summary.flatten().collect() } else { summary.collect::<Result<_, _>>()? };
     let all = summary.len() == watched;
     match &summary[..] {
-        [] if stopped => crate::notice!("interrupted before the end of a run: nothing of it is kept"),
+        [] if stopped => {
+            crate::notice!("interrupted before the loop had ended once: there is nothing to show");
+        }
         [] => return Err(Error::Refused("no CPU was watched to the end of a run".to_owned())),
         [(recording, noise)] if !several => {
             show(recording, noise, options)?;
@@ -71,16 +73,27 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
     }
     let acted = threshold.as_ref().and_then(|on| {
         let long = |(recording, noise): &(&Recording, Noise)| {
-            Some(act(on, met(on, noise, options.duration)?, recording).map(|()| Code::Differs))
+            let gap = met(on, noise, options.duration)?;
+            let since = match is_last_part(noise.span, watched_for.as_nanos() as f64) {
+                false => "the beginning".to_owned(),
+                true => format!(
+                    "the beginning of the last {} of {}",
+                    time(noise.span),
+                    time(watched_for.as_nanos() as f64)
+                ),
+            };
+            Some(act(on, gap, recording, &since).map(|()| Code::Differs))
         };
         summary.iter().find_map(long)
     });
     if let (Some(on), None) = (&threshold, &acted) {
         let watched_for = (watched_for.as_nanos() as f64).min(options.duration.as_f64());
         let kept = summary.iter().map(|(_, noise)| noise.span).fold(watched_for, f64::min);
-        // What waits for a long gap keeps the last ones alone.
-        let kept = if kept < 0.9 * watched_for && !summary.is_empty() {
-            format!("; what is shown is the last {} of it", time(kept))
+        let kept = if is_last_part(kept, watched_for) && !summary.is_empty() {
+            format!(
+                "; what is shown is the last {} of it (between such parts the loop reads /proc/interrupts and watches nothing)",
+                time(kept)
+            )
         } else {
             String::new()
         };
@@ -91,6 +104,11 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
         None if stopped || !all => Ok(Code::Partly),
         None => Ok(Code::Done),
     }
+}
+
+/// True if a loop that waited for a long gap kept the last of its gaps alone, ns; starting and ending a run takes less.
+fn is_last_part(kept: f64, watched_for: f64) -> bool {
+    watched_for - kept > 1e10
 }
 
 /// The gap that ended the loop.
@@ -212,9 +230,9 @@ fn predicted(recording: &Recording, noise: &Noise, options: &Tick) -> Option<Wha
 }
 
 /// Carries out what was asked for at a gap of that length.
-fn act(on: &OnThreshold, gap: &Gap, recording: &Recording) -> Result<(), Error> {
+fn act(on: &OnThreshold, gap: &Gap, recording: &Recording, since: &str) -> Result<(), Error> {
     crate::notice!(
-        "ended at a gap of {} ns, {:.6} s after the beginning: {}",
+        "ended at a gap of {} ns, {:.6} s after {since}: {}",
         gap.length,
         gap.start / 1e9,
         gap.what.code()
