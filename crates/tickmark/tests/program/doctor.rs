@@ -228,6 +228,8 @@ tree=$1; shift
 set -e
 cpus=$(mktemp -d); mount -t tmpfs none "$cpus"
 cp -r /sys/devices/system/cpu/. "$cpus" 2>/dev/null || true
+# What this processor is vulnerable to, another one is not.
+rm -rf "$cpus/vulnerabilities"
 [ -d "$tree/sys/devices/system/cpu" ] && cp -r "$tree/sys/devices/system/cpu/." "$cpus"
 mount --bind "$cpus" /sys/devices/system/cpu
 cd "$tree"
