@@ -25,7 +25,7 @@ pub(super) fn read(name: &str, text: &str, decimal_comma: bool) -> Option<Import
             let better = if unit == Some(Unit::Time) { Better::Lower } else { Better::Neither };
             let (unit, factor, better) = match unit {
                 Some(unit) => (unit, 1.0, better),
-                None => of_head.clone().unwrap_or((Unit::Count, 1.0, Better::Neither)),
+                None => of_head.unwrap_or((Unit::Count, 1.0, Better::Neither)),
             };
             found.repeat(&metric, unit, better, value * factor);
         }
