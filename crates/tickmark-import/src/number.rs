@@ -136,8 +136,8 @@ pub(super) fn whole_quantity(text: &str) -> Option<(Printed, Unit)> {
     quantity(text).filter(|_| is_whole)
 }
 
-/// The unit that the heading of a column says, its factor, and which way is better: "latency (us)", "latency [us]", "time_ms", "ms",
-/// "requests_per_sec"; none where it says none.
+/// The unit that the heading of a column says, its factor, and which way is better: `latency (us)`, `latency [us]`, `time_ms`, `ms`,
+/// `requests_per_sec`; none where it says none.
 pub(super) fn heading_unit(name: &str) -> Option<(Unit, f64, Better)> {
     let in_brackets = name.rsplit_once(['(', '[']).map(|(_, word)| word.trim_end_matches([')', ']']));
     // "latency (min)" is a least one.

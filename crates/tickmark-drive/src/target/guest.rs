@@ -7,7 +7,6 @@ use crate::control::ProgressEvent;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tickmark_lab::{Accel, Arch, Archive, Boot, BootLimit, Built, Machine, Module, Plugin, StaticProgram};
 use tickmark_wire::shared::{MOST_RUNS_C, longest_batch};
@@ -182,18 +181,6 @@ impl Guest {
         folder: &Path,
         plugin: Option<&Plugin>,
     ) -> Result<String, Error> {
-        self.until(machine, plan, folder, plugin, &|| self.control.stopped())
-    }
-
-    /// Boots it once, until it is no longer wanted; what it says.
-    fn until(
-        &self,
-        machine: Machine,
-        plan: &Plan,
-        folder: &Path,
-        plugin: Option<&Plugin>,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<String, Error> {
         let (archive, append) = (self.archive(plan)?, self.append(plan));
         let measured: i64 = plan.runs.iter().map(|run| run.budget.get()).sum();
         let usual = PATIENCE + Duration::from_nanos(measured.max(0) as u64) * 10;
@@ -212,29 +199,7 @@ impl Guest {
             folder,
             plugin,
         };
-        Ok(boot.run(stop)?.events)
-    }
-
-    /// What it says, and what it says when booted again, where it is. At once: a count of instructions does not depend on who else runs; one
-    /// after the other where the limit is the wall's.
-    fn both(&self, plan: &Plan) -> Result<(String, Option<String>), Error> {
-        let first = || self.once(self.machine, plan, &self.transcripts, None);
-        if !self.twice && self.plugin.is_none() {
-            return Ok((first()?, None));
-        }
-        let folder = self.transcripts.join(AGAIN);
-        if self.limit.is_some() {
-            let events = first()?;
-            return Ok((events, Some(self.once(self.machine, plan, &folder, self.plugin.as_ref())?)));
-        }
-        let has_failed = AtomicBool::new(false);
-        let stop = || self.control.stopped() || has_failed.load(Ordering::Relaxed);
-        std::thread::scope(|scope| {
-            let again = scope.spawn(|| self.until(self.machine, plan, &folder, self.plugin.as_ref(), &stop));
-            let events = first().inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
-            let again = again.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            Ok((events, Some(again)))
-        })
+        Ok(boot.run(&|| self.control.stopped())?.events)
     }
 
     /// KVM where it works, else what QEMU does by itself.
@@ -254,8 +219,10 @@ impl Guest {
             let machine = Machine { accel: Accel::Tcg, ..self.machine };
             return Ok((self.once(machine, plan, &self.transcripts, None)?, machine));
         }
-        let (events, again) = self.both(plan)?;
-        if let Some(again) = again {
+        let events = self.once(self.machine, plan, &self.transcripts, None)?;
+        if self.twice || self.plugin.is_some() {
+            // Later, and not beside it: what comes from the host's clock differs.
+            let again = self.once(self.machine, plan, &self.transcripts.join(AGAIN), self.plugin.as_ref())?;
             if let Some(at) = events.bytes().zip(again.bytes()).position(|(a, b)| a != b) {
                 let folder = self.transcripts.display();
                 return Err(Error::Refused(format!(
