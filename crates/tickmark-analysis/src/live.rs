@@ -201,6 +201,12 @@ mod tests {
         // A second without a visit shows what was seen before.
         short.add(Point { busy: Some(0.25), ..Point::default() });
         assert_eq!((short.last().late, short.last().busy), (Some((100.0, 100.0)), Some(0.25)));
+        // Who had a CPU that nobody visits any more is not known.
+        short.occupants = Some(vec![("tar (7)".to_owned(), 0.5)]);
+        (0..STAYS - 2).for_each(|_| short.add(Point::default()));
+        assert!(short.occupants.is_some());
+        short.add(Point::default());
+        assert!(short.occupants.is_none());
         let mut what = LiveQuantity::default();
         (0..LiveQuantity::ALL.len()).for_each(|_| what = what.next());
         assert_eq!(what, LiveQuantity::WakeUp);

@@ -165,8 +165,11 @@ fn is_amount(word: &str) -> bool {
     if matches!(word, "op" | "req") {
         return false;
     }
-    let is_size = unit(word).is_some_and(|(unit, _)| matches!(unit, Unit::Bytes));
-    is_size
+    // In small letters, too: "mb_sec".
+    let is_size = |word: &str| unit(word).is_some_and(|(unit, _)| matches!(unit, Unit::Bytes));
+    is_size(word)
+        || is_size(&word.to_uppercase())
+        || matches!(word, "kib" | "mib" | "gib" | "mbit" | "gbit" | "bits")
         || matches!(word, "per" | "iters" | "iterations" | "calls" | "queries" | "rows" | "reqs" | "txns")
         || unit(&format!("{word}/s")).is_some_and(|(unit, _)| unit != Unit::Time)
 }

@@ -132,3 +132,37 @@ pub fn summarize_occupancy(recording: &Recording, metric: &str) -> Option<Result
     let runs: Vec<&[GapTrace]> = traces.iter().map(Vec::as_slice).collect();
     Some(Occupancy::from_runs(&runs).ok_or_else(none))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickmark_wire::{EventSubject, Nanos};
+
+    #[test]
+    fn a_busy_cpu_that_is_full_first_keeps_its_share() {
+        let task =
+            |name: &str, id| EventSubject { name: name.to_owned(), id: Some(id), ..EventSubject::default() };
+        // A task has CPU 1 for 9 of 10 ms, of which 3 are known; nobody wants CPU 0.
+        let trace = |cpu, times: &[i64], subject: &[u32], dropped| GapTrace {
+            span: Nanos::from_millis(10),
+            events: Some(Box::new(KernelEvents {
+                tracepoints: vec!["sched/sched_switch".to_owned()],
+                cpu: Some(cpu),
+                subjects: vec![task(INSTRUMENT, 5), task("tar", 9)],
+                time: times.iter().map(|ns| Nanos::new(*ns)).collect(),
+                tracepoint: vec![0; times.len()],
+                subject: subject.to_vec(),
+                dropped,
+                ..KernelEvents::default()
+            })),
+            ..GapTrace::default()
+        };
+        let busy = trace(1, &[0, 300_000, 3_000_000], &[0, 1, 0], 7);
+        let run = [trace(0, &[0], &[0], 0), busy];
+        let occupancy = Occupancy::from_runs(&[&run]).unwrap();
+        assert_eq!((occupancy.known(), occupancy.unknown), (3e6, 14e6));
+        let [tar] = &occupancy.takers[..] else { panic!("{occupancy:?}") };
+        assert!((tar.total / occupancy.known() - 0.9).abs() < 1e-6, "{tar:?}");
+        assert!((occupancy.left - 3.3e6).abs() < 1.0, "{}", occupancy.left);
+    }
+}

@@ -266,6 +266,10 @@ mod tests {
         let slowest = joined(vec![SlowRun::from_trace(&times, &full).unwrap()]);
         assert_eq!((slowest.groups[0].count, slowest.unexplained, slowest.unknown), (2, 0, 998));
         assert_eq!(value(slowest.groups[0].without[1]), None);
+        // Fewer than one request beyond it are none.
+        let of =
+            |requests| quantile(&[1e6, 2.5e6], requests, 2e5, 0.999, CONFIDENCE).map(|known| known.value);
+        assert_eq!((of(1000), of(999)), (Some(1e6), None));
         let damaged = GapTrace { length: Vec::new(), ..trace };
         assert!(SlowRun::from_trace(&times, &damaged).is_none());
     }

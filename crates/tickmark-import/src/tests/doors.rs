@@ -21,6 +21,8 @@ fn a_rate_in_a_heading_is_no_time() {
         ("ops_per_ms", Unit::Count, 1200.0, Better::Neither),
         ("iters_ms", Unit::Count, 1200.0, Better::Neither),
         ("MB_sec", Unit::Count, 1200.0, Better::Neither),
+        ("mb_sec", Unit::Count, 1200.0, Better::Neither),
+        ("gib_sec", Unit::Count, 1200.0, Better::Neither),
     ] {
         let found = column(&format!("{head}\n1200\n1300\n")).unwrap();
         let (name, series) = found.series.first_key_value().unwrap();
