@@ -10,7 +10,7 @@ use std::io::{BufRead, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tickmark_probe::sys::peer::{PEER_ENDED, PEER_TOLD};
 use tickmark_probe::sys::{busiest, guest, host, limits, maps, osnoise};
@@ -21,6 +21,9 @@ use tickmark_wire::{
 
 /// A run's own timer comes first; this much later it is killed.
 const GRACE: Nanos = Nanos::from_millis(500);
+
+/// A run that is asked to end, and writes what it has, is killed this much later.
+const END_GRACE: Nanos = Nanos::from_millis(5_000);
 
 /// A limit below this leaves no time to start a process.
 const LEAST_LIMIT: Nanos = Nanos::from_millis(10);
@@ -145,7 +148,8 @@ struct Supervisor<'a> {
 enum End {
     Exited(ExitStatus, Vec<u8>),
     Limit,
-    Stopped,
+    /// With what the run wrote when it was asked to end.
+    Stopped(Vec<u8>),
 }
 
 impl Supervisor<'_> {
@@ -192,7 +196,9 @@ impl Supervisor<'_> {
         let end = self.start(&request, run.padding).and_then(|child| {
             let id = child.0.id();
             let folder = self.scratch.path().map(|path| path.join(format!("run-{id}")));
-            let end = wait(child, limit, self.ends);
+            // A loop that waits for a long gap keeps what it has seen.
+            let ends_itself = request.stop_above.is_some();
+            let end = wait(child, limit, self.ends, ends_itself);
             // A run that was ended left its files.
             folder.iter().for_each(|folder| scratch::remove(folder));
             osnoise::put_away(id);
@@ -216,7 +222,12 @@ impl Supervisor<'_> {
                 _ => Event::Failed(run.id, Reason::new(format!("the run's process ended with {status}"))),
             },
             Ok(End::Limit) => timed_out(run, limit),
-            Ok(End::Stopped) => return false,
+            Ok(End::Stopped(lines)) => {
+                if !lines.is_empty() {
+                    out.raw(words(&lines));
+                }
+                return false;
+            }
             Err(error) => Event::Failed(
                 run.id,
                 Reason {
@@ -296,9 +307,34 @@ impl Drop for Running {
     }
 }
 
+/// Reads what a run still writes once it is asked to end, for up to [`END_GRACE`]; true if that was all of it. It is asked again and again: a
+/// loop sees the signal only where it looks.
+fn read_rest(run: u32, pipe: &mut ChildStdout, lines: &mut Vec<u8>) -> std::io::Result<bool> {
+    let deadline = Instant::now() + END_GRACE.to_duration();
+    let mut chunk = [0; 64 << 10];
+    while Instant::now() < deadline {
+        limits::request_termination(run);
+        let ready = limits::wait_readable([pipe.as_fd(); 2], Nanos::from_millis(100));
+        if !ready.map_err(|e| std::io::Error::from_raw_os_error(e.errno))?[0] {
+            continue;
+        }
+        match pipe.read(&mut chunk)? {
+            0 => return Ok(true),
+            count => lines.extend_from_slice(&chunk[..count]),
+        }
+    }
+    Ok(false)
+}
+
 /// Reads the output of a run until it ends, its time limit has passed (a timeout: what hangs is killed), or it is time to stop: that of a
-/// survey or when nobody reads it any more, or the end of standard input.
-fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::Result<End> {
+/// survey or when nobody reads it any more, or the end of standard input. A run
+/// that `ends_itself` then gets SIGTERM, and up to [`END_GRACE`] to write what it has.
+fn wait(
+    mut running: Running,
+    limit: Nanos,
+    ends: Option<Instant>,
+    ends_itself: bool,
+) -> std::io::Result<End> {
     let deadline = Instant::now() + limit.to_duration() + GRACE.to_duration();
     let mut lines = Vec::new();
     let Some(mut pipe) = running.0.stdout.take() else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
@@ -307,7 +343,7 @@ fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::R
     let end = loop {
         let now = Instant::now();
         if ends.is_some_and(|ends| now >= ends) {
-            break Some(End::Stopped);
+            break Some(End::Stopped(Vec::new()));
         }
         let left =
             Nanos::from(ends.map_or(deadline, |ends| ends.min(deadline)).saturating_duration_since(now));
@@ -326,13 +362,19 @@ fn wait(mut running: Running, limit: Nanos, ends: Option<Instant>) -> std::io::R
                 count => lines.extend_from_slice(&chunk[..count]),
             },
             [false, true] if ends.is_some() || stdin.lock().read(&mut chunk)? == 0 => {
-                break Some(End::Stopped);
+                break Some(End::Stopped(Vec::new()));
             }
             _ => {}
         }
     };
+    let is_asked = ends_itself && matches!(end, Some(End::Stopped(_)));
+    let is_whole = is_asked && read_rest(running.0.id(), &mut pipe, &mut lines)?;
     // A run that closed its output and still lives, or whose peers live, ends here.
     limits::kill_group(running.0.id());
     let status = running.0.wait()?;
-    Ok(end.unwrap_or(End::Exited(status, lines)))
+    Ok(match end {
+        None => End::Exited(status, lines),
+        Some(End::Stopped(_)) if is_whole && status.success() => End::Stopped(lines),
+        Some(end) => end,
+    })
 }

@@ -107,8 +107,7 @@ const STEPS: &[Step] = &[
     // Emulated machines use a whole processor: beside them the others would measure a contended one.
     ("tests", 13.5, all_but_the_lab),
     ("tests of the lab", 6.6, || {
-        // A guest counts instructions, whatever runs beside it; while one test waits for a file or a compiler two others emulate.
-        shell::run("cargo", &[TESTS, &["--", "--include-ignored", "lab::", "--test-threads", "3"]].concat())
+        shell::run("cargo", &[TESTS, &["--", "--include-ignored", "lab::"]].concat())
     }),
     ("threads of timers in every order", 0.9, threads_in_every_order),
     ("the main job", 1.0, main_job),

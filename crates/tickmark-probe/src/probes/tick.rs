@@ -8,8 +8,8 @@ mod witness;
 use crate::batch::touched;
 use crate::clock::{Clock, Counter, Monotonic};
 use crate::routine::{Budget, routine};
-use crate::sys::counters;
 use crate::sys::usage::preemptions;
+use crate::sys::{counters, signal};
 use crate::{Meter, Probe, Spec, SystemMeter};
 use looks::Looks;
 use std::fs::File;
@@ -101,6 +101,10 @@ fn spin<C: Clock>(
     let tracer =
         budget.stop.filter(|stop| stop.tracing).and_then(|_| File::options().write(true).open(TRACING).ok());
     let stop = Stop { above: stop, tracer: tracer.as_ref() };
+    if budget.stop.is_some() {
+        // What was seen until then is kept; where the handler is refused, it is lost.
+        let _ = signal::handle_termination();
+    }
     let limits = Limits { threshold, looked, length, most: room, stop };
     let mut looks = counters.then(|| Looks::new(cpu, budget.time, rough.frequency(), room)).flatten();
     let (interrupts, anchor, origin, last) = loop {
@@ -114,7 +118,8 @@ fn spin<C: Clock>(
         let (origin, last, is_met) = watch(clock, &limits, &mut gaps, &mut preempted, looks.as_mut());
         around(false);
         length = length.saturating_sub(last - origin);
-        if is_met || budget.stop.is_none() || gaps.len() < room || length == 0 {
+        let goes_on = budget.stop.is_some() && gaps.len() == room && length > 0;
+        if is_met || !goes_on || signal::termination_requested() {
             break (interrupts, anchor, origin, last);
         }
     };
@@ -166,7 +171,7 @@ impl Stop<'_> {
     }
 }
 
-/// Reads the clock without pause for a time, or until there are so many gaps above the threshold; the first reading and the
+/// Reads the clock without pause for a time, until there are so many gaps above the threshold, or until a signal ends it; the first reading and the
 /// last, and true if one was long enough to end it. After a gap that is long enough for a context switch the kernel's count of them says whether another task had
 /// the CPU, and `looks` what else the kernel counted; what asking takes is in no gap.
 fn watch<C: Clock>(
@@ -191,6 +196,10 @@ fn watch<C: Clock>(
         if now - last <= threshold {
             last = now;
             continue;
+        }
+        // The gap in which the signal came is partly the signal's own: it is not kept.
+        if signal::termination_requested() {
+            return (origin, last, false);
         }
         gaps.push((last, now));
         let long = C::ASKS && now - last > looked;

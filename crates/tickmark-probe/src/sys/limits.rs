@@ -235,6 +235,12 @@ pub fn kill_group(leader: u32) {
         Pid::from_raw(leader as i32).map(|group| rustix::process::kill_process_group(group, Signal::KILL));
 }
 
+/// Sends SIGTERM to a process that this one started.
+pub fn request_termination(process: u32) {
+    // One that is gone is no harm.
+    let _ = Pid::from_raw(process as i32).map(|pid| rustix::process::kill_process(pid, Signal::TERM));
+}
+
 /// Lets this process open as many files as it may; a system that refuses leaves it as it was.
 pub fn many_files() {
     let own = rustix::process::getrlimit(Resource::Nofile);

@@ -2,11 +2,31 @@
 
 use super::{CallError, check};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 /// The address whose fault is ours.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+static TERMINATION_REQUESTED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note_termination(_signal: i32) {
+    TERMINATION_REQUESTED.store(true, Ordering::Relaxed);
+}
+
+/// Installs a handler by which SIGTERM ends what looks at [`termination_requested`], and no longer this process.
+///
+/// # Errors
+/// Those of sigaction(2).
+pub fn handle_termination() -> Result<(), CallError> {
+    action(libc::SIGTERM, note_termination as *const () as usize, libc::SA_RESTART)
+}
+
+/// True once SIGTERM has come.
+#[must_use]
+pub fn termination_requested() -> bool {
+    TERMINATION_REQUESTED.load(Ordering::Relaxed)
+}
 
 extern "C" fn count(_signal: i32) {
     HANDLED.fetch_add(1, Ordering::Relaxed);

@@ -82,6 +82,14 @@ impl Bench {
         self.json(&[&["tick"], arguments].concat())["cpus"][0].take()
     }
 
+    /// True once a run of a recording of the store has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        let recordings = std::fs::read_dir(self.store().join("recordings")).into_iter().flatten().flatten();
+        let mut events =
+            recordings.filter_map(|one| std::fs::read_to_string(one.path().join("events.jsonl")).ok());
+        events.any(|events| events.contains("\"started\""))
+    }
+
     /// The recordings of the store.
     pub(crate) fn recordings(&self) -> Value {
         self.json(&["recordings"])["recordings"].take()

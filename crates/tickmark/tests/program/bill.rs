@@ -35,9 +35,9 @@ fn a_bill_has_what_the_command_took_and_adds_up() {
     assert!(text.contains("billed to it") && text.contains("without them, billed"), "{text}");
 }
 
-/// Sends 3000 datagrams to itself over loopback, computes for a quarter of a second, and is called tmbilled.
+/// Sends 3000 datagrams to itself over loopback, computes for a second, and is called tmbilled.
 const SENDS: &str = "exec perl -e '$0 = \"tmbilled\"; use Socket; socket(my $s, PF_INET, SOCK_DGRAM, 0); bind($s, sockaddr_in(0, INADDR_LOOPBACK)); \
-                     my $own = getsockname($s); send($s, \"x\", 0, $own) for 1..3000; my $i = 0; $i++ while (times)[0] + (times)[1] < .25;'";
+                     my $own = getsockname($s); send($s, \"x\", 0, $own) for 1..3000; my $i = 0; $i++ while (times)[0] + (times)[1] < 1;'";
 
 #[test]
 #[ignore = "second tier: root"]
@@ -55,9 +55,10 @@ fn who_had_the_cpus_beside_the_command_is_named_by_the_kernels_events() {
     // By its own account in another run, and by events in this one.
     let billed = page["parts"]["billed"]["median"].as_f64().unwrap();
     let own = sum("tmbilled", "total");
-    assert!((0.8..1.25).contains(&(own / billed)), "{own} of {billed}: {page:#}");
+    assert!((0.7..1.4).contains(&(own / billed)), "{own} of {billed}: {page:#}");
+    // Each packet, where the kernel does not handle several at once; and those of others.
     let packets = sum("softirq NET_RX", "count");
-    assert!((2_900.0..3_400.0).contains(&packets), "{packets}: {page:#}");
+    assert!((1_500.0..5_000.0).contains(&packets), "{packets}: {page:#}");
     // All that was had, and what was left, is all of the time of all CPUs.
     let all = |key: &str| recorded[key].as_f64().unwrap();
     let whole = sum("", "total") + all("left") + all("unknown");

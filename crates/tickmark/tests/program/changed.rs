@@ -87,9 +87,10 @@ fn a_clock_source_that_was_switched_meanwhile_marks_the_figures() {
     };
     let source = ClockSource { path, before };
     let bench = Bench::new();
-    let arguments = ["run", "syscall.null", "--runs", "1", "--budget", "2s", "--name", "switched"];
+    let arguments = ["run", "syscall.null", "--runs", "1", "--budget", "5s", "--name", "switched"];
     let mut child = bench.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(1200));
+    crate::machine::within(60, "a run begins", || bench.has_begun());
+    std::thread::sleep(Duration::from_millis(200));
     std::fs::write(&source.path, other).unwrap();
     child.wait().unwrap();
     let shown = bench.json(&["show", "switched"]);

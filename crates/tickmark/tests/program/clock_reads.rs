@@ -104,7 +104,7 @@ fn a_process_that_runs_already_is_watched() {
         while std::fs::read_to_string(&turns).unwrap_or_default().is_empty() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        let arguments = ["clock-reads", "--pid", &pid, "--duration", "1500ms", "--calls", "turn,main"];
+        let arguments = ["clock-reads", "--pid", &pid, "--duration", "4s", "--calls", "turn,main"];
         let done = bench.run(&[&arguments[..], &["--count", &count, "--format", "json"]].concat());
         // It goes on afterwards, with what it starts.
         std::thread::sleep(std::time::Duration::from_millis(300));
@@ -148,9 +148,9 @@ fn a_process_that_runs_already_is_watched() {
 const GO: &str = "package main\nimport \"time\"\nvar last time.Time\n//go:noinline\nfunc turn() { for i := 0; i < 10; i++ { last = time.Now() } }\n\
     func main() { for i := 0; i < 5000; i++ { turn(); time.Sleep(2 * time.Millisecond) } }\n";
 
-/// A server that forks: children that take turns on the CPUs while they read, and calls that go by no library.
+/// A server that forks two seconds after a file is there: children that take turns on the CPUs while they read, and calls that go by no library.
 const TOGETHER: &str = "#define _GNU_SOURCE\n#include <time.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n#include <sys/wait.h>\n\
-    int main(void) { struct timespec t; sleep(4); for (int c = 0; c < 4; c++) if (!fork()) { for (int i = 0; i < 6000; i++) clock_gettime(CLOCK_MONOTONIC, &t); for (int i = 0; i < 50; i++) syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t); _exit(0); }\n\
+    int main(int n, char **a) { struct timespec t; alarm(120); while (access(a[1], F_OK)) usleep(1000); sleep(2); for (int c = 0; c < 4; c++) if (!fork()) { for (int i = 0; i < 6000; i++) clock_gettime(CLOCK_MONOTONIC, &t); for (int i = 0; i < 50; i++) syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t); _exit(0); }\n\
     while (wait(0) > 0); sleep(60); return 0; }\n";
 
 #[test]
@@ -159,9 +159,13 @@ fn no_read_of_children_that_read_at_the_same_time_is_lost() {
     let _counting = alone();
     let bench = Bench::new();
     let program = compiled(&bench, TOGETHER, &[]);
-    let mut running = std::process::Command::new(&program).spawn().unwrap();
+    let go = format!("{program}.go");
+    let mut running = std::process::Command::new(&program).arg(&go).spawn().unwrap();
     let pid = running.id().to_string();
-    let done = bench.run(&["clock-reads", "--pid", &pid, "--duration", "12s", "--format", "json"]);
+    // What counts is asked first when everything is set up to watch.
+    let count = format!("touch {go}; echo 0");
+    let watch = ["clock-reads", "--pid", &pid, "--duration", "12s", "--count", &count, "--format", "json"];
+    let done = bench.run(&watch);
     running.kill().unwrap();
     running.wait().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));

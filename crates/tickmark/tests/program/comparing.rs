@@ -90,12 +90,12 @@ fn replicates_decide_and_runs_do_not() {
 #[test]
 fn all_formats_say_the_same() {
     let bench = Bench::new();
-    let arguments = ["experiment", "slack=50us,1ns", PROBE, "timer.clock_nanosleep.late", "syscall.null"];
+    let arguments = ["experiment", "slack=5ms,1ns", PROBE, "timer.clock_nanosleep.late", "syscall.null"];
     let made = bench
         .run(&[&arguments[..], &["--blocks", "3", "--no-pilot", "--name", "e", "--margin", "2%"]].concat());
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     let compared =
-        |format: &str| out(&bench.run(&["compare", "e:50us", "e:1ns", "--margin", "2%", "--format", format]));
+        |format: &str| out(&bench.run(&["compare", "e:5ms", "e:1ns", "--margin", "2%", "--format", format]));
     let model = page_of(compared("json"));
     let (text, markdown, html) = (compared("text"), compared("markdown"), compared("html"));
     assert!(out(&made).starts_with(text.trim_end()), "the experiment prints what compare says");
@@ -155,7 +155,7 @@ fn all_formats_say_the_same() {
     assert!(!html.contains(" src=") && !html.contains("http://") && !html.contains("https://"));
     let late = row(&model["candidates"][0], "timer.clock_nanosleep.late");
     assert!(late["ratio"].as_f64().unwrap() < 1.0, "less slack, less late: {late}");
-    let gate = |kind: &str| bench.run(&["compare", "e:1ns", "e:50us", "--fail-on", kind]).status.code();
+    let gate = |kind: &str| bench.run(&["compare", "e:1ns", "e:5ms", "--fail-on", kind]).status.code();
     if late["verdict"] == "changed" || late["verdict"] == "beyond_margin" {
         assert_eq!((gate("changed"), gate("worse")), (Some(3), Some(3)));
     }
@@ -184,10 +184,11 @@ fn what_cannot_be_judged_is_no_success() {
     assert_eq!(single.status.code(), Some(5), "{}", err(&single));
     assert!(err(&single).contains("cannot be judged for --fail-on"), "{}", err(&single));
     // The README's line: three a side and more, interleaved, and a cost that cannot be overlooked.
-    for (before, after) in [("x1", "y1"), ("x2", "y2"), ("x3", "y3")] {
-        record(&bench, before, PROBE);
-        record(&bench, after, PROBE);
-        retimed(&bench, after, |elapsed, _| elapsed * 3);
+    for (number, before, after) in [(0, "x1", "y1"), (1, "x2", "y2"), (2, "x3", "y3")] {
+        for (name, work) in [(before, 1000), (after, 3000)] {
+            record(&bench, name, PROBE);
+            retimed(&bench, name, work + number * 5 % 7);
+        }
     }
     let slower = bench.run(&["compare", "x*", "y*", "--fail-on", "worse"]);
     assert_eq!(slower.status.code(), Some(3), "{}{}", out(&slower), err(&slower));
@@ -201,7 +202,7 @@ fn a_level_begins_where_figures_became_others() {
         let name = format!("n{number}");
         record(&bench, &name, PROBE);
         let work = if number < 6 { 1000 } else { 3000 };
-        retimed(&bench, &name, |_, iterations| iterations * (work + number * 5 % 7));
+        retimed(&bench, &name, work + number * 5 % 7);
     }
     let all = bench.json(&["history", PROBE]);
     // Neighbours are in means.
@@ -218,8 +219,8 @@ fn a_level_begins_where_figures_became_others() {
     refused(&bench.run(&["history", "nothing"]), 2, &["history nothing"]);
 }
 
-/// Gives each batch of a recording another time, of the one that it took and its iterations.
-fn retimed(bench: &Bench, name: &str, time: impl Fn(i64, i64) -> i64) {
+/// Gives each batch of a recording another time: so long for each iteration.
+fn retimed(bench: &Bench, name: &str, each: i64) {
     let id = bench.json(&["show", name])["recording"]["id"].as_str().unwrap().to_owned();
     let path = bench.store().join("recordings").join(id).join("events.jsonl");
     let timed = |line: &str| {
@@ -227,7 +228,7 @@ fn retimed(bench: &Bench, name: &str, time: impl Fn(i64, i64) -> i64) {
         if let Some(batches) = event.pointer_mut("/observed/observations/batches") {
             let iterations = batches["iterations"].as_i64().unwrap();
             for elapsed in batches["elapsed"].as_array_mut().unwrap() {
-                *elapsed = time(elapsed.as_i64().unwrap(), iterations).into();
+                *elapsed = (iterations * each).into();
             }
         }
         format!("{event}\n")

@@ -101,12 +101,11 @@ fn what_a_task_took_is_saved_when_it_is_moved_away_and_it_comes_back() {
     let busy = "$0 = 'tmmoved'; alarm 600; while (1) { $i = 0; $i++ while $i < 600000; select(undef, undef, undef, .01) }";
     let mut task = Command::new("taskset").args(["-c", &cpu, "perl", "-e", busy]).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let output = bench.run(&["doctor", "--only", "busy-cpu", "--cpu", &cpu, "--prove"]);
+    let knob = format!("proving busy-cpu: affinity:{}=now,not:{cpu}", task.id());
+    let text = proved(&bench, &cpu, &knob);
     let allowed = std::fs::read_to_string(format!("/proc/{}/status", task.id())).unwrap();
     let _ = task.kill();
     let _ = task.wait();
-    let text = out(&output);
-    let knob = format!("proving busy-cpu: affinity:{}=now,not:{cpu}", task.id());
     for part in
         [&knob, "less of the CPU is lost: promised", "99 % of wake-ups are at most this late: promised"]
     {
@@ -117,6 +116,19 @@ fn what_a_task_took_is_saved_when_it_is_moved_away_and_it_comes_back() {
     assert!(lost.contains(" -") && text.contains("restored"), "{text}");
     let list = allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
     assert_eq!(list, cpu, "put back");
+}
+
+/// What the doctor says of the proof by a knob. Another test's task may take more of the CPU for once: then that one is moved away.
+fn proved(bench: &Bench, cpu: &str, knob: &str) -> String {
+    let prove = || out(&bench.run(&["doctor", "--only", "busy-cpu", "--cpu", cpu, "--prove"]));
+    let mut text = prove();
+    for _ in 0..2 {
+        if text.contains(knob) {
+            break;
+        }
+        text = prove();
+    }
+    text
 }
 
 /// A thread of the kernel stays on its CPU; a task in real time makes it wait.
@@ -132,15 +144,7 @@ fn what_a_thread_of_the_kernel_took_is_saved_by_a_priority() {
     let mut task =
         Command::new("taskset").args(["-c", &other.unwrap(), "bash", "-c", gather]).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let prove = || out(&bench.run(&["doctor", "--only", "busy-cpu", "--cpu", &cpu, "--prove"]));
-    // Another test's task may take more of the CPU for once: then that one is moved away.
-    let mut text = prove();
-    for _ in 0..2 {
-        if text.contains("proving busy-cpu: policy=other,fifo:1") {
-            break;
-        }
-        text = prove();
-    }
+    let text = proved(&bench, &cpu, "proving busy-cpu: policy=other,fifo:1");
     let _ = task.kill();
     let _ = task.wait();
     // The function that a worker carries out, and what is the worker's own.
@@ -163,12 +167,23 @@ fn what_a_quota_took_is_saved_when_it_is_lifted_and_it_comes_back() {
     let quota = quota.unwrap();
     let before = std::fs::read_to_string(&quota).unwrap();
     let words = ["doctor", "--only", "throttled,busy-cpu", "--cpu", &crate::bench::cpu(), "--prove"];
-    let output = in_group(&half.0, &bench, &words).output().unwrap();
+    // Another task may be found, and proved, beside it; where one has so much of the CPU that the group is hardly ever stopped,
+    // there is nothing to find.
+    let prove = || in_group(&half.0, &bench, &words).output().unwrap();
+    let own = |output: &std::process::Output| {
+        let text = out(output);
+        text.split("\nproving ").find(|part| part.starts_with("throttled: ")).map(str::to_owned)
+    };
+    let mut output = prove();
+    for _ in 0..5 {
+        if own(&output).is_some() {
+            break;
+        }
+        output = prove();
+    }
     let after = std::fs::read_to_string(&quota).unwrap();
     drop(half);
-    let text = out(&output);
-    // Another task may be found, and proved, beside it.
-    let own = text.split("\nproving ").find(|part| part.starts_with("throttled: ")).unwrap_or_default();
+    let (text, own) = (out(&output), own(&output).unwrap_or_default());
     let knob = format!("throttled: {}={}", quota.display(), before.trim());
     for part in [&knob, "without cgroup quota, less of the CPU is lost: promised"] {
         assert!(own.contains(part), "{part} is not in\n{text}{}", err(&output));

@@ -30,8 +30,8 @@ fn the_slope_is_the_number_of_reads() {
     let (point, low, high) = slope(&page);
     let reads = page["reads"].as_f64().unwrap();
     assert!((19.5..20.5).contains(&reads), "{page}");
-    // Far from none and from twice as many, whatever others do.
-    assert!(low > 8.0 && point < 40.0 && high < 60.0, "{page}");
+    // As many as they are is in the interval or near it, whatever others do, and none is far.
+    assert!(high > 15.0 && low < 25.0 && (5.0..60.0).contains(&point), "{page}");
     let doses = page["doses"].as_array().unwrap();
     assert_eq!(doses.len(), 3, "{page}");
     assert!((4000.0..8000.0).contains(&doses[1]["delivered"].as_f64().unwrap()), "{page}");
@@ -57,12 +57,13 @@ fn operations_on_time_stamps_are_dosed() {
     let done = bench.run(&[&arguments[..], &["--format", "json"], &SHORT].concat());
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let page = page_of(out(&done));
-    let (_, low, high) = slope(&page);
+    let (point, low, high) = slope(&page);
     let doses = page["doses"].as_array().unwrap();
     let delivered = |at: usize| doses[at]["delivered"].as_f64().unwrap();
-    assert!(low > 8.0 && high < 60.0 && page["op"] == "normalise", "{page}");
-    // Four times as many operations take four times as long.
-    assert!((3.0..5.0).contains(&(delivered(1) / delivered(0))), "{page}");
+    assert!(high > 15.0 && low < 25.0 && (5.0..60.0).contains(&point), "{page}");
+    assert_eq!(page["op"], "normalise", "{page}");
+    // Four times as many operations take four times as long, at the speed that each was carried out with.
+    assert!(delivered(1) / delivered(0) > 2.0, "{page}");
     let each = page["op_cost"].as_f64().unwrap();
     assert!((0.1..100.0).contains(&each) && delivered(0) > 300.0 * each, "{page}");
     let lost = page["lost"].as_array().unwrap();

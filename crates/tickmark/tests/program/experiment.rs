@@ -269,7 +269,10 @@ fn it_ends_by_width_and_by_time() {
         (*end).to_owned()
     };
     let narrow = by(&["--width", "90%"]);
-    assert!(narrow.starts_with("10 blocks, as the intervals are narrow enough"), "{narrow}");
+    // Ten, or as many more as others make it take.
+    let blocks =
+        narrow.split_once(" blocks, as the intervals are narrow enough").map(|(count, _)| count.parse());
+    assert!(matches!(blocks, Some(Ok(10..100))), "{narrow}");
     // Two blocks are the fewest that can be compared: a busy machine has made one in a second.
     let short = by(&["--budget", "5s", "--blocks", "500"]);
     assert!(short.contains("as the time is over"), "{short}");

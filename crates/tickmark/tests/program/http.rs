@@ -206,7 +206,9 @@ fn the_capacity_of_a_server_that_is_known_is_found_and_what_cannot_be_found_is_s
     // In a slice of 200 ms a queue that grows by 40 ms of work still keeps the limit, and by no more.
     let found = of(&observed["rate"]["median"]);
     assert!((20.0..700.0).contains(&found), "{observed}");
-    assert!(of(&observed["kept"]) < 1000.0 && of(&observed["closed_loop"]) <= 510.0, "{observed}");
+    assert!(of(&observed["kept"]) < 1000.0, "{observed}");
+    // A slice of 100 ms may count answers that were ready before it, one a connection.
+    assert!(of(&observed["closed_loop"]) <= 600.0, "{observed}");
     assert_eq!((&observed["runs"], model["capacities"].as_array().unwrap().len()), (&2.into(), 1));
     // Each answer takes longer.
     let never = bench

@@ -431,6 +431,10 @@ fn settings_that_would_be_ignored_are_refused() {
     wrong("boot = \"x\"", "target = \"ssh:-oProxyCommand=touch x\"", "is no host's name");
     wrong("kernel = \"hz=7\"", "kernel = \"x86_64\"", "setting a: \"x86_64:hz=7\" is no file");
     wrong("", "kernel = \"x86_64\"\nmemory = 1", "8 to 65536");
+    let explains = "kernel = \"x86_64\"\ncpus = 2\nexplain = [\"syscall.null\"]";
+    wrong("", explains, "instructions of one CPU are counted by function");
+    let limit = ["lab", "boot", "--cpus", "2", "syscall.null", "--max", "syscall.null=150"];
+    refused(&bench.run(&limit), 2, &["--max counts the instructions of one CPU"]);
     let write = ["lab", "boot", "--kernel", "powerpc", "syscall.null", "--write", "/proc/x=1"];
     refused(&bench.run(&write), 2, &["agent c writes no files"]);
     let turned = bench.store().parent().unwrap().join("turned.toml");

@@ -153,7 +153,7 @@ fn machines_that_do_not_come_or_go_are_named_and_the_others_measured() {
     // n7 is never started, and n6 has another token; n8 comes and goes, n1 comes twice, and so does one that was not asked. A stranger says nothing.
     let launcher = r#"
         for n in n1 n2 n3 n4 n5 n1 other; do TICKMARK_NODE=$n {command} & done
-        TICKMARK_NODE=n8 timeout -s KILL 3 {command} &
+        TICKMARK_NODE=n8 timeout -s KILL 6 {command} &
         set -- {command}; shift 2
         TICKMARK_NODE=n6 TICKMARK_TOKEN=incorrect-horse-battery "$@" &
         at=${4%%,*}; exec 9<>/dev/tcp/${at%:*}/${at##*:}
@@ -199,7 +199,7 @@ fn bad_input_of_links_is_told_in_a_line() {
         &["0 of 2 machines came", "no such host"],
     );
     let one = HERE.replace("$(echo {nodes} | tr , \" \")", "a");
-    refused(&links(&bench, survey, &one, &["--patience", "2s"]), 1, &["1 of 2 machines came"]);
+    refused(&links(&bench, survey, &one, &["--patience", "10s"]), 1, &["1 of 2 machines came"]);
     refused(&links(&bench, survey, HERE, &["--listen", "203.0.113.1:0"]), 1, &["--listen 203.0.113.1:0"]);
     refused(
         &bench.run(&["fleet", "links", survey, "--time", "90s", "--launcher", HERE]),

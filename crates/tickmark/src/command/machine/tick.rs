@@ -52,7 +52,7 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
             Err(error) => return Err(error),
         }
     }
-    // One that the others' end cut short has no trace.
+    // One that was ended before its loop began has no trace.
     let summary = recordings.iter().map(|recording| noise_of(recording).map(|noise| (recording, noise)));
     let summary: Vec<_> =
         if several || stopped { summary.flatten().collect() } else { summary.collect::<Result<_, _>>()? };
@@ -86,10 +86,12 @@ pub(in crate::command) fn run(store: &Store, options: &Tick) -> Result<Code, Err
         };
         summary.iter().find_map(long)
     });
-    if let (Some(on), None) = (&threshold, &acted) {
+    if let (Some(on), None, false) = (&threshold, &acted, summary.is_empty()) {
         let watched_for = (watched_for.as_nanos() as f64).min(options.duration.as_f64());
         let kept = summary.iter().map(|(_, noise)| noise.span).fold(watched_for, f64::min);
-        let kept = if is_last_part(kept, watched_for) && !summary.is_empty() {
+        // Of the gap in which it was interrupted nothing is known.
+        let watched_for = if stopped { kept } else { watched_for };
+        let kept = if is_last_part(kept, watched_for) {
             format!(
                 "; what is shown is the last {} of it (between such parts the loop reads /proc/interrupts and watches nothing)",
                 time(kept)

@@ -77,7 +77,9 @@ fn interrupted_it_shows_what_there_is() {
     ]);
     let mut child =
         { child }.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    // The first runs are no block yet.
+    let concluded = || std::fs::read_to_string(&log).unwrap_or_default().matches("concluded").count();
+    crate::machine::within(60, "a block is made", || concluded() >= 12);
     assert!(signal("INT", child.id()));
     let status = child.wait().unwrap();
     let mut text = String::new();
@@ -98,15 +100,21 @@ fn each_run_has_its_preparation() {
     let page = bench.json(&["versus", "--prepare", &remove, "--budget", "1s", &make, "true"]);
     let runs = |command: usize| metric(&page, command, "command.time")["runs"].as_u64().unwrap();
     assert!(runs(0) >= 2 && runs(0) == runs(1), "{page:#}");
-    let page = bench.json(&["versus", "--budget", "1s", "true", "sleep 0.0002"]);
-    let own = |command: usize, field: &str| metric(&page, command, "command.time")[field].as_u64().unwrap();
-    let repeats = own(0, "runs") / own(0, "blocks");
-    assert!(repeats >= 3 && own(0, "runs") == own(0, "blocks") * repeats, "{page:#}");
-    assert_eq!(
-        own(0, "runs"),
-        own(1, "runs"),
-        "as often as the other: else their figures are of another kind"
-    );
+    // How often is decided by the first runs alone, which may have been long.
+    let mut tries = (0..5).map(|_| {
+        let page = bench.json(&["versus", "--budget", "1s", "true", "sleep 0.0002"]);
+        let own =
+            |command: usize, field: &str| metric(&page, command, "command.time")[field].as_u64().unwrap();
+        let repeats = own(0, "runs") / own(0, "blocks");
+        assert_eq!(own(0, "runs"), own(0, "blocks") * repeats, "{page:#}");
+        assert_eq!(
+            own(0, "runs"),
+            own(1, "runs"),
+            "as often as the other: else their figures are of another kind"
+        );
+        repeats
+    });
+    assert!(tries.any(|repeats| repeats >= 3), "short commands do not run several times in a block");
     // More blocks at least than would be made at most.
     let many = bench.run(&["versus", "-m", "20000", "--budget", "300ms", "true", "true"]);
     assert!(out(&many).contains("as the time is over"), "{}", err(&many));
