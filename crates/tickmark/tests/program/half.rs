@@ -3,7 +3,7 @@
 use crate::bench::{Bench, program};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 /// A cgroup with half a CPU, of version 1 or 2, that goes with the test.
 pub(crate) struct Half(pub(crate) PathBuf);
@@ -15,17 +15,36 @@ impl Half {
         let half = Self(Path::new(root).join(format!("tickmark-test-{}", std::process::id())));
         fs::create_dir(&half.0).unwrap();
         let write = |name: &str, text: &str| fs::write(half.0.join(name), text).unwrap();
+        // Other tests on its CPU would leave it less than the half, and the kernel never had to stop it.
         if unified {
+            write("cpu.weight", "10000");
             write("cpu.max", "50000 100000");
         } else {
+            write("cpu.shares", "262144");
             write("cpu.cfs_period_us", "100000");
             write("cpu.cfs_quota_us", "50000");
         }
         half
     }
 
+    /// Runs the program in the group; gives its output, and when it was stopped, as `CLOCK_MONOTONIC` ns to within 10 ms.
+    pub(crate) fn run(&self, bench: &Bench, words: &[&str]) -> (Output, Vec<u64>) {
+        let own = self.0.join("own");
+        fs::create_dir(&own).unwrap();
+        let command = in_group(&own, bench, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let running = std::thread::spawn(|| command.unwrap().wait_with_output().unwrap());
+        let (mut stops, before) = (Vec::new(), self.stops());
+        while !running.is_finished() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            stops.resize((self.stops() - before) as usize, tickmark_timer::monotonic_ns());
+        }
+        let output = running.join().unwrap();
+        let _ = fs::remove_dir(&own);
+        (output, stops)
+    }
+
     /// In how many periods the kernel stopped the group.
-    pub(crate) fn stops(&self) -> u64 {
+    fn stops(&self) -> u64 {
         let text = fs::read_to_string(self.0.join("cpu.stat")).unwrap();
         let stops = text.lines().find_map(|line| line.strip_prefix("nr_throttled "));
         stops.and_then(|stops| stops.trim().parse().ok()).unwrap_or_else(|| panic!("{text}"))
