@@ -16,7 +16,7 @@ pub use late::{LateGroup, LateWake, LateWakes, Link, Quantile, Reason, WITHOUT, 
 pub use names::{Evidence, GapCause};
 pub use occupancy::{Occupancy, summarize_occupancy};
 pub use slowest::{Slowest, SlowestGroup, summarize_slowest};
-pub use witness::{RecordingCost, Taker, Witness, WitnessedGap, shares_by_run};
+pub use witness::{EventCounts, RecordingCost, Taker, Witness, WitnessedGap, shares_by_run};
 
 use crate::sample::{NoFigure, Sample};
 use std::collections::BTreeMap;

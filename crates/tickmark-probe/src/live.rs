@@ -114,8 +114,7 @@ impl Live {
         let used = (0, 0.0);
         let (slow, interrupts) = (Arc::new(AtomicU64::new(1)), TimerInterrupts::begin());
         let mut live = Self { watched: Vec::new(), stop, slow, own, used, interrupts, unnamed: None };
-        let few = cpus.first().filter(|_| cpus.len() <= NAMED);
-        let available = few.map(|cpu| tracepoints::available(*cpu, "live"));
+        let available = (cpus.len() <= NAMED).then(|| tracepoints::available("live"));
         let is_named = matches!(available, Some(Ok(())));
         live.unnamed = available.and_then(Result::err);
         let (ready, is_ready) = mpsc::channel();

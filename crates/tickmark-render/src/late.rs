@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn reasons_and_chains_are_told() {
-        let task = |thread| Cause::Task { name: "make".to_owned(), thread, cgroup: None };
+        let task = |thread| Cause::Task { name: "make".to_owned(), thread, cgroup: None, real_time: false };
         let waited = Reason { link: Link::Switch, cause: Some(task(7)) };
         let slack = Reason { link: Link::Slack, cause: None };
         let late = Reason { link: Link::Interrupt, cause: Some(Cause::Idle) };

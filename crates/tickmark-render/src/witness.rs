@@ -5,7 +5,7 @@ use crate::grid::{fitting, lines};
 use crate::noise::{HEADING, heat, share};
 use crate::number::{count, percent, time};
 use std::fmt::Write;
-use tickmark_analysis::noise::{Cause, Occupancy, Taker, Witness, WitnessedGap};
+use tickmark_analysis::noise::{Cause, EventCounts, Occupancy, Taker, Witness, WitnessedGap};
 
 /// Causes that have a row; the others are one.
 const ROWS: usize = 16;
@@ -133,23 +133,38 @@ pub fn occupants(occupancy: &Occupancy) -> Vec<(String, f64)> {
 
 /// What is missing among the events of it, and what recording cost.
 pub(crate) fn occupancy_notes(occupancy: &Occupancy) -> String {
-    let (events, dropped) = occupancy.events;
+    let counts = occupancy.events;
     let mut text = format!(
         " By the kernel's events: one run of its own, beside the computing tasks; each time is the cause's own, without what interrupted it; what recording {} took is subtracted.",
-        count(u32::try_from(events).unwrap_or(u32::MAX), "event")
+        counted(counts.recorded, "event")
     );
-    if dropped > 0 {
+    if counts.dropped > 0 {
         let _ = write!(
             text,
             " {} are missing: names near them may be wrong, and of {} it is not known who had the CPUs.",
-            count(u32::try_from(dropped).unwrap_or(u32::MAX), "event"),
+            counted(counts.dropped, "event"),
             time(occupancy.unknown)
         );
     }
+    text.extend(unnamed_wakers(counts).map(|note| format!(" {note}")));
     if !occupancy.refused.is_empty() {
         let _ = write!(text, " Not recorded: {}.", occupancy.refused.join(", "));
     }
     text
+}
+
+/// Wake-ups of which the waker is not known.
+fn unnamed_wakers(counts: EventCounts) -> Option<String> {
+    (counts.wakings_dropped > 0).then(|| {
+        format!(
+            "Who woke is not known of {} by other CPUs: their records are missing.",
+            counted(counts.wakings_dropped, "wake-up")
+        )
+    })
+}
+
+fn counted(number: u64, what: &str) -> String {
+    count(u32::try_from(number).unwrap_or(u32::MAX), what)
 }
 
 /// Its causes, those with the most time, in the order in which they came first.
@@ -259,7 +274,7 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
             between(cost.first),
             between(cost.further),
             share(own / witness.span),
-            count(u32::try_from(witness.events.0).unwrap_or(u32::MAX), "event"),
+            counted(witness.events.recorded, "event"),
             share(without),
             share(witness.lost / witness.span),
             share((witness.lost - own).max(0.0) / witness.span),
@@ -275,7 +290,7 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
         let known = if known.is_empty() { String::new() } else { format!("; {}", known.join("; ")) };
         notes.push(format!(
             "Outside of this kernel: {} without an event{known}.",
-            count(u32::try_from(witness.outside.0).unwrap_or(u32::MAX), "gap")
+            counted(witness.outside.0 as u64, "gap")
         ));
     }
     if witness.cgroups.len() > 1 {
@@ -283,13 +298,14 @@ pub(crate) fn notes(witness: &Witness, without: f64) -> Vec<String> {
         let all: Vec<String> = witness.cgroups.iter().take(HEATED).map(one).collect();
         notes.push(format!("By cgroup: {}.", all.join(", ")));
     }
-    if witness.events.1 > 0 {
+    if witness.events.dropped > 0 {
         notes.push(format!(
             "{} of the kernel's are missing: what ran in {} is not known, and names near the missing ones may be wrong. Where the buffer was full, watch for less long, or beside less load.",
-            count(u32::try_from(witness.events.1).unwrap_or(u32::MAX), "event"),
-            count(u32::try_from(witness.unknown.0).unwrap_or(u32::MAX), "gap")
+            counted(witness.events.dropped, "event"),
+            counted(witness.unknown.0 as u64, "gap")
         ));
     }
+    notes.extend(unnamed_wakers(witness.events));
     if !witness.refused.is_empty() {
         notes.push(format!("Not recorded: {}.", witness.refused.join(", ")));
     }
@@ -308,10 +324,14 @@ mod tests {
             left: 4.0,
             unknown: 6.0,
             takers: Vec::new(),
-            events: (3, 5),
+            events: EventCounts { recorded: 3, dropped: 5, wakings_dropped: 7 },
             refused: Vec::new(),
             event_cost: None,
         };
         assert_eq!(occupants(&occupancy), [("not known: events were dropped".to_owned(), 0.6)]);
+        let notes = occupancy_notes(&occupancy);
+        for part in ["5 events are missing", "Who woke is not known of 7 wake-ups by other CPUs"] {
+            assert!(notes.contains(part), "{part} is not in {notes}");
+        }
     }
 }

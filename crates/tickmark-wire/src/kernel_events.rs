@@ -1,6 +1,7 @@
 //! Events of the kernel's tracepoints on the CPU of a loop.
 
 use crate::Nanos;
+use crate::observations::is_zero;
 use serde::{Deserialize, Serialize};
 
 /// Events of the kernel on one CPU, in columns. Times are of the axis of the gaps beside it, in ns.
@@ -65,6 +66,9 @@ pub struct EventSubject {
     /// The cgroup of a task (version 2), from the root; absent where it had ended before it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
+    /// The priority of a task when it was switched to last, as the kernel has it: below 100 in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
 }
 
 /// Who woke which task, in columns.
@@ -78,6 +82,9 @@ pub struct Wakings {
     pub task: Vec<u32>,
     /// The task that was on the waker's CPU; an interrupt may have been above it.
     pub by: Vec<u32>,
+    /// Wake-ups by other CPUs that the kernel counted and that are not here, as their buffers were full.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
 }
 
 /// Durations of batches of a system call in which two tracepoints lie, by turns with none of them enabled, with one and with both, in ns.

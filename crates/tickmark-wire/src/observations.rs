@@ -163,7 +163,7 @@ pub struct Batches {
     pub disturbed: Vec<Disturbance>,
 }
 
-fn is_zero<T: PartialEq + Default>(value: &T) -> bool {
+pub(crate) fn is_zero<T: PartialEq + Default>(value: &T) -> bool {
     *value == T::default()
 }
 

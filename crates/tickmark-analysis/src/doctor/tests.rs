@@ -1,7 +1,7 @@
 //! A machine on which all is well, and the same with one thing wrong at a time.
 
 use super::*;
-use crate::noise::{Cause, GapCause, Kind, Taker, Witness};
+use crate::noise::{Cause, EventCounts, GapCause, Kind, Taker, Witness};
 use std::collections::BTreeSet;
 use tickmark_stats::Sorted;
 use tickmark_wire::names;
@@ -215,7 +215,7 @@ fn a_task_is_named_and_moved_where_no_events_were_dropped() {
             cgroups: Vec::new(),
             gaps: Vec::new(),
             over_time: Vec::new(),
-            events: (60, unknown.0 as u64),
+            events: EventCounts { recorded: 60, dropped: unknown.0 as u64, wakings_dropped: 0 },
             refused: Vec::new(),
             foreign: false,
             event_cost: None,
@@ -224,7 +224,7 @@ fn a_task_is_named_and_moved_where_no_events_were_dropped() {
         let names: Vec<String> = one.evidence.iter().map(|evidence| evidence.name.clone()).collect();
         (matches!(one.outcome, Outcome::Found(_)), names, one.proof.map(|proof| proof.knob))
     };
-    let task = || Cause::Task { name: "busy".to_owned(), thread: 4711, cgroup: None };
+    let task = || Cause::Task { name: "busy".to_owned(), thread: 4711, cgroup: None, real_time: false };
     let busy = |unknown| by_cause(task(), unknown);
     let cpu = Planted::good().recording.sessions[0].settled.cpu;
     let moved = Some(format!("affinity:4711=now,not:{cpu}"));

@@ -1,5 +1,7 @@
 //! What had the CPU, by the kernel's own events.
 
+use tickmark_wire::EventSubject;
+
 /// What had the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
@@ -34,6 +36,8 @@ pub enum Cause {
         thread: u32,
         /// The cgroup, from the root, where the task was still there to be asked.
         cgroup: Option<String>,
+        /// True if it has a priority in real time.
+        real_time: bool,
     },
     /// No task: the loop's thread was not allowed to run.
     Idle,
@@ -50,16 +54,26 @@ pub enum Cause {
 /// Tasks of the usual class (SCHED_OTHER), their work and the interrupts that had them run: what waits for a task in real time.
 pub const OTHER_TASKS: &str = "other tasks";
 
+/// Priorities below are in real time (`MAX_RT_PRIO` in include/linux/sched/prio.h).
+const ORDINARY: i32 = 100;
+
 /// Threads of the kernel that have a priority in real time, at least in a kernel for it, by how their names begin.
 pub(crate) const REAL_TIME_THREADS: [&str; 6] =
     ["migration/", "idle_inject/", "rcuc/", "ktimers/", "irq_work/", "irq/"];
 
 impl Cause {
+    /// The task of a thread; of a recording without priorities, in real time by its name.
+    pub(super) fn task(subject: &EventSubject, thread: u32) -> Self {
+        let by_name = || REAL_TIME_THREADS.iter().any(|start| subject.name.starts_with(start));
+        let real_time = subject.priority.map_or_else(by_name, |priority| priority < ORDINARY);
+        Self::Task { name: subject.name.clone(), thread, cgroup: subject.cgroup.clone(), real_time }
+    }
+
     /// True if it is this cause, by its words, or one of [`OTHER_TASKS`].
     #[must_use]
     pub fn is_removed_with(&self, name: &str) -> bool {
         let is_tasks = match self {
-            Self::Task { name, .. } => !REAL_TIME_THREADS.iter().any(|start| name.starts_with(start)),
+            Self::Task { real_time, .. } => !real_time,
             Self::Work(_) => true,
             Self::Interrupt(vector) => vector == "reschedule",
             _ => false,
@@ -118,15 +132,22 @@ mod tests {
 
     #[test]
     fn a_priority_takes_away_tasks_their_work_and_what_had_them_run() {
-        let task = Cause::Task { name: "kworker/1:0".to_owned(), thread: 17, cgroup: None };
+        let of = |name: &str, thread, priority| {
+            Cause::task(&EventSubject { name: name.to_owned(), priority, ..EventSubject::default() }, thread)
+        };
+        let task = of("kworker/1:0", 17, None);
         let gone = [
             task.clone(),
+            of("make", 18, Some(120)),
+            of("migration/1", 21, Some(120)),
             Cause::Work("vmstat_update".to_owned()),
             Cause::Interrupt("reschedule".to_owned()),
         ];
         assert!(gone.iter().all(|cause| cause.is_removed_with(OTHER_TASKS)));
         let left = [
-            Cause::Task { name: "migration/1".to_owned(), thread: 21, cgroup: None },
+            of("migration/1", 21, None),
+            of("hog", 22, Some(39)),
+            of("deadline", 23, Some(-1)),
             Cause::Tick,
             Cause::Interrupt("irq_work".to_owned()),
             Cause::SoftInterrupt("NET_RX".to_owned()),

@@ -2,7 +2,7 @@
 
 use super::cause::Cause;
 use super::slices::{Walk, known_until};
-use super::witness::{RecordingCost, Taker, takers};
+use super::witness::{EventCounts, RecordingCost, Taker, takers};
 use tickmark_stats::order::largest_first;
 use tickmark_store::{Recording, Status};
 use tickmark_wire::names::INSTRUMENT;
@@ -21,8 +21,8 @@ pub struct Occupancy {
     pub unknown: f64,
     /// Every cause but those, the one that had most first.
     pub takers: Vec<Taker>,
-    /// Events that were recorded, and dropped.
-    pub events: (usize, u64),
+    /// How many events it has.
+    pub events: EventCounts,
     /// Tracepoints that the kernel refused.
     pub refused: Vec<String>,
     /// What recording an event costs.
@@ -55,7 +55,8 @@ impl Occupancy {
     /// known any more: the busiest has most events, and would have too small a share of a longer time.
     #[must_use]
     pub fn from_runs(runs: &[&[GapTrace]]) -> Option<Self> {
-        let (mut occurrences, mut span, mut unknown, mut events) = (Vec::new(), 0.0, 0.0, (0, 0u64));
+        let (mut occurrences, mut span, mut unknown, mut events) =
+            (Vec::new(), 0.0, 0.0, EventCounts::default());
         for run in runs {
             let known = run.iter().filter_map(|trace| trace.events.as_deref()).map(known_until);
             let known = known.fold(f64::MAX, f64::min).max(0.0);
@@ -68,7 +69,7 @@ impl Occupancy {
                 occurrences.extend(Walk::whole(own, own.cpu?, whole.min(known)));
                 span += whole;
                 unknown += (whole - known).max(0.0);
-                events = (events.0 + own.time.len(), events.1.saturating_add(own.dropped));
+                events.add(own);
             }
         }
         let traces = || runs.iter().flat_map(|run| run.iter());

@@ -333,7 +333,7 @@ impl<'a> Walk<'a> {
         }
         let cause = match id {
             0 => Cause::Idle,
-            _ => Cause::Task { name: next.name.clone(), thread: id, cgroup: next.cgroup.clone() },
+            _ => Cause::task(next, id),
         };
         let occurrence = self.begin(cause, gap, time);
         self.out.occurrences[occurrence].woken_by = self.wakers.remove(&id);

@@ -46,14 +46,34 @@ pub struct Witness {
     pub gaps: Vec<WitnessedGap>,
     /// The share of each stretch of the span that was lost.
     pub over_time: Vec<f64>,
-    /// Events that were recorded, and dropped.
-    pub events: (usize, u64),
+    /// How many events it has.
+    pub events: EventCounts,
     /// Tracepoints that the kernel refused.
     pub refused: Vec<String>,
     /// True if threads have other numbers than those of this program's namespace of processes.
     pub foreign: bool,
     /// What recording an event costs; none where it was not measured.
     pub event_cost: Option<RecordingCost>,
+}
+
+/// How many events of the kernel there are, and how many are missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EventCounts {
+    /// Events that were recorded.
+    pub recorded: u64,
+    /// Events of the CPU that were dropped.
+    pub dropped: u64,
+    /// Wake-ups by other CPUs that were dropped: their wakers have no name.
+    pub wakings_dropped: u64,
+}
+
+impl EventCounts {
+    /// Adds those of a run.
+    pub(super) fn add(&mut self, events: &KernelEvents) {
+        self.recorded += events.time.len() as u64;
+        self.dropped = self.dropped.saturating_add(events.dropped);
+        self.wakings_dropped = self.wakings_dropped.saturating_add(events.wakings.dropped);
+    }
 }
 
 /// What recording an event costs, in ns, each between the limits of its 95 % confidence interval.
@@ -257,7 +277,7 @@ fn joined(runs: Vec<Run>) -> Witness {
     let cost =
         RecordingCost::new(&runs.iter().filter_map(|run| run.events.cost.as_ref()).collect::<Vec<_>>());
     let (mut span, mut gaps, mut occurrences) = (0.0, Vec::new(), Vec::new());
-    let (mut trains, mut kept, mut dropped, mut refused) = (Vec::new(), 0, 0u64, Vec::new());
+    let (mut trains, mut counts, mut refused) = (Vec::new(), EventCounts::default(), Vec::new());
     let (mut foreign, mut clock) = (false, String::new());
     let (mut steal, mut management, mut outside_gaps, mut times) = (Some(0.0), Some(0), 0, Vec::new());
     for run in runs {
@@ -276,8 +296,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         trains.extend(run.trains);
         let origin = run.events.origin.as_f64();
         times.push([origin, origin + run.span]);
-        kept += run.events.time.len();
-        dropped = dropped.saturating_add(run.events.dropped);
+        counts.add(&run.events);
         (refused, clock) = (run.events.refused, run.events.clock);
         foreign |= run.events.foreign;
         management = management.zip(run.events.management).map(|(all, own)| all + own);
@@ -308,7 +327,7 @@ fn joined(runs: Vec<Run>) -> Witness {
         takers,
         gaps,
         over_time: over_time(span, lengths.into_iter()),
-        events: (kept, dropped),
+        events: counts,
         refused,
         foreign,
         event_cost: cost,

@@ -56,7 +56,7 @@ impl Occupants {
         let mut batch = self.events.drain(&mut subjects, |stamp| Nanos::new(stamp - since as i64));
         batch.place_unseen_switches();
         // The kernel tells of what had no room with the next record that has.
-        let counted = self.events.counted().ok()?;
+        let counted = self.events.counted().ok()?[0];
         let dropped = (counted - self.counted).saturating_sub(batch.read());
         self.counted = counted;
         let events = self.events.columns(subjects, [batch]);

@@ -9,7 +9,7 @@ use crate::case::{Parameter, Value};
 use crate::routine::{Budget, routine};
 use crate::spec::Also;
 use crate::sys::waiting::WaitMethod;
-use crate::sys::{idle, limits};
+use crate::sys::{idle, limits, signal};
 use crate::wake_up_table::WakeUpTable;
 use crate::{Expected, Meter, Params, Probe, ProbeError, Spec, Syscall, SystemMeter, Unavailable};
 use late::Watch;
@@ -270,7 +270,12 @@ impl Waiting {
                 observer.begin(origin);
             }
             let target = monotonic_ns() + next();
-            let woke = self.way.until(target)?;
+            let woke = self.way.until(target);
+            // The wait in which the signal came is partly the signal's own: it is not kept.
+            if signal::termination_requested() && !late.is_empty() {
+                break;
+            }
+            let woke = woke?;
             let error = woke as i64 - target as i64;
             late.push(Nanos::new(error));
             if let Some(observed) = &observed {

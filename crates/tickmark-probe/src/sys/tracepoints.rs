@@ -29,7 +29,8 @@ const BATCHES: usize = 300;
 const FAR: i64 = 3_600;
 /// Wake-ups by other CPUs.
 const WAKING: &str = "sched/sched_waking";
-/// Bytes of records for all other CPUs together.
+/// The part of the CPU's bytes that the records of all others have together, and the least, in bytes.
+const ELSEWHERE_PART: usize = 8;
 const ELSEWHERE: usize = 1 << 21;
 /// Bytes of records of the CPU for each second, and at most: some 100,000 events a second at 56 to 100 bytes.
 const A_SECOND: usize = 1 << 23;
@@ -69,12 +70,12 @@ pub struct Tracepoints {
     refused: Vec<String>,
 }
 
-/// Checks that this process may open tracepoints of a CPU here, for a command.
+/// Checks that this process may open tracepoints here, for a command.
 ///
 /// # Errors
 /// Why not, and what would help.
-pub fn available(cpu: u32, command: &str) -> Result<(), String> {
-    openable(cpu).map_err(|error| reason(&error, command))
+pub fn available(command: &str) -> Result<(), String> {
+    openable().map_err(|error| reason(&error, command))
 }
 
 /// Why there is no witness, with what would help.
@@ -90,7 +91,7 @@ fn reason(error: &CallError, command: &str) -> String {
     }
 }
 
-fn openable(cpu: u32) -> Result<(), CallError> {
+fn openable() -> Result<(), CallError> {
     let tracefs = Tracefs::open("events")?;
     let event = tracefs.event("sched/sched_switch")?;
     let request = EventRequest {
@@ -100,7 +101,8 @@ fn openable(cpu: u32) -> Result<(), CallError> {
         sample: kinds::SAMPLE,
         ..EventRequest::default()
     };
-    request.open(-1, cpu as i32).map(drop)
+    // Any CPU will do that is not offline.
+    request.open(-1, rustix::thread::sched_getcpu() as i32).map(drop)
 }
 
 impl Tracepoints {
@@ -173,7 +175,8 @@ impl Tracepoints {
         }
         // On machines with many CPUs these would be too many: there, wakers on other CPUs have no name.
         if has_loop || cpus() <= FEW {
-            all.open_elsewhere(&request(all.opened[0].kind.number))?;
+            let size = (size / ELSEWHERE_PART).max(ELSEWHERE);
+            all.open_elsewhere(&request(all.opened[0].kind.number), size)?;
         }
         Ok(all)
     }
@@ -194,7 +197,8 @@ impl Tracepoints {
         Ok(())
     }
 
-    fn open_elsewhere(&mut self, request: &EventRequest) -> Result<(), CallError> {
+    /// Records of so many bytes, all together.
+    fn open_elsewhere(&mut self, request: &EventRequest, size: usize) -> Result<(), CallError> {
         let cpus = cpus();
         for other in (0..cpus).filter(|other| *other != self.cpu) {
             let event = match request.open(-1, other as i32) {
@@ -204,7 +208,7 @@ impl Tracepoints {
                 Err(_) => continue,
             };
             perf::filter(&event, &format!("target_cpu == {}", self.cpu))?;
-            let ring = map(&event, (ELSEWHERE / cpus as usize).min(LEAST))?;
+            let ring = map(&event, size / (cpus as usize - 1))?;
             self.elsewhere.push((other, event, ring));
         }
         Ok(())
@@ -257,12 +261,14 @@ impl Tracepoints {
         own.chain(elsewhere).try_for_each(|event| perf::switch(event, request))
     }
 
-    /// Events that the kernel has counted so far: written or not.
+    /// Events of the CPU that the kernel has counted so far, written or not; and wake-ups by other CPUs.
     ///
     /// # Errors
     /// Those of read(2).
-    pub fn counted(&self) -> Result<u64, CallError> {
-        self.opened.iter().map(|opened| perf::value(&opened.event)).sum()
+    pub fn counted(&self) -> Result<[u64; 2], CallError> {
+        let own: Result<u64, _> = self.opened.iter().map(|opened| perf::value(&opened.event)).sum();
+        let elsewhere: Result<u64, _> = self.elsewhere.iter().map(|(_, event, _)| perf::value(event)).sum();
+        Ok([own?, elsewhere?])
     }
 
     /// The clock of the events: its reading now, in ns.

@@ -87,8 +87,10 @@ json_object! {
         cgroups: Vec<CgroupPage> = of.cgroups.iter().map(|(name, time)| CgroupPage::new(name.clone(), *time)).collect(),
         longest: Vec<WitnessedPage> = of.longest().into_iter().map(WitnessedPage::new).collect(),
         over_time: Vec<f64> = of.over_time.clone(),
-        events: usize = of.events.0,
-        events_dropped: u64 = of.events.1,
+        events: u64 = of.events.recorded,
+        events_dropped: u64 = of.events.dropped,
+        /// Wake-ups by other CPUs, whose wakers have no name.
+        wakings_dropped: u64 = of.events.wakings_dropped,
         /// Tracepoints that the kernel refused.
         refused: Vec<String> = of.refused.clone(),
         event_cost: Option<RecordingPage> = of.event_cost.map(|cost| RecordingPage::new(&cost)),
@@ -103,8 +105,10 @@ json_object! {
         /// Of which it is not known who had it.
         unknown: f64 = of.unknown,
         takers: Vec<TakerPage> = of.takers.iter().map(|taker| TakerPage::new(taker, of.known(), of.event_cost)).collect(),
-        events: usize = of.events.0,
-        events_dropped: u64 = of.events.1,
+        events: u64 = of.events.recorded,
+        events_dropped: u64 = of.events.dropped,
+        /// Wake-ups by other CPUs, whose wakers have no name.
+        wakings_dropped: u64 = of.events.wakings_dropped,
         /// Tracepoints that the kernel refused.
         refused: Vec<String> = of.refused.clone(),
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 pub(crate) struct Bench {
@@ -88,6 +88,15 @@ impl Bench {
         let mut events =
             recordings.filter_map(|one| std::fs::read_to_string(one.path().join("events.jsonl")).ok());
         events.any(|events| events.contains("\"started\""))
+    }
+
+    /// What the program says that is interrupted when it has measured for two seconds.
+    pub(crate) fn interrupted(&self, words: &[&str]) -> Output {
+        let run = self.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        crate::machine::within(60, "a run begins", || self.has_begun());
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        assert!(signal("INT", run.id()));
+        run.wait_with_output().unwrap()
     }
 
     /// The recordings of the store.

@@ -378,11 +378,7 @@ fn a_long_watch_that_is_interrupted_keeps_what_it_saw() {
 fn a_watch_for_a_long_gap_that_is_interrupted_keeps_what_it_saw() {
     let bench = Bench::new();
     let arguments = ["tick", "--duration", "60s", "--on-threshold", "100s", "stop"];
-    let watch = bench.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    crate::machine::within(60, "the loop begins", || bench.has_begun());
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    assert!(signal("INT", watch.id()));
-    let output = watch.wait_with_output().unwrap();
+    let output = bench.interrupted(&arguments);
     let (text, said) = (out(&output), err(&output));
     assert_eq!(output.status.code(), Some(4), "{text}{said}");
     assert!(

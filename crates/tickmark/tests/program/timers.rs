@@ -175,6 +175,32 @@ fn a_late_wake_up_ends_the_measurement_with_what_ran_meanwhile() {
 }
 
 #[test]
+fn waiting_for_a_late_wake_up_that_is_interrupted_keeps_the_others() {
+    for method in ["nanosleep", "ppoll"] {
+        let bench = Bench::new();
+        let output = bench.interrupted(&[
+            "timers",
+            "--methods",
+            method,
+            "--on-threshold",
+            "100s",
+            "stop",
+            "--duration",
+            "60s",
+        ]);
+        let (text, said) = (out(&output), err(&output));
+        assert_eq!(output.status.code(), Some(4), "{text}{said}");
+        assert!(
+            text.contains("interrupted; saved as") && said.contains("no wake-up later than 100 s"),
+            "{text}{said}"
+        );
+        let page = bench.json(&["timers", "--of", "last"]);
+        let way = &page["ways"][0];
+        assert!(way["wakes"].as_u64().unwrap() > 50 && way["max"].as_f64().unwrap() < 58e9, "{way}");
+    }
+}
+
+#[test]
 fn rows_of_ones_own_come_from_a_file() {
     let bench = Bench::new();
     let file = bench.store().join("rows.toml");

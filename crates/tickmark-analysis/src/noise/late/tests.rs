@@ -53,6 +53,7 @@ fn trace() -> GapTrace {
             cpu: vec![0, 0],
             task: vec![3, 3],
             by: vec![1, 1],
+            dropped: 0,
         },
         slack: Some(us(50)),
         ..KernelEvents::default()
@@ -83,7 +84,7 @@ fn a_late_wake_up_is_told_link_by_link() {
         links(late[0]),
         [("timer_slack", 50.0), ("interrupt", 10.0), ("handler", 4.0), ("switch", 406.0), ("return", 5.0)]
     );
-    let hog = Cause::Task { name: "hog".to_owned(), thread: 9, cgroup: None };
+    let hog = Cause::Task { name: "hog".to_owned(), thread: 9, cgroup: None, real_time: false };
     let reason = Reason { link: Link::Switch, cause: Some(hog) };
     assert_eq!((late[0].reason(), late[0].without(&reason)), (Some(&reason), 75_000.0));
     // Its own parts are all of it.
@@ -117,7 +118,8 @@ fn what_an_idle_cpu_does_not_record_is_told_as_one() {
     assert_eq!(late[1].reason().unwrap(), &Reason { link: Link::Slack, cause: None });
     // A wake-up by another CPU, behind the last event of this one.
     let woken = Nanos::new(2_060_000);
-    events_of(&mut trace).wakings = Wakings { time: vec![woken], cpu: vec![1], task: vec![3], by: vec![1] };
+    events_of(&mut trace).wakings =
+        Wakings { time: vec![woken], cpu: vec![1], task: vec![3], by: vec![1], dropped: 0 };
     let run = LateRun::from_trace(1_000, &trace, 0).unwrap();
     let late: Vec<&LateWake> = run.late.iter().flatten().collect();
     assert_eq!(links(late[1]), [("timer_slack", 50.0), ("other_cpu", 10.0), ("return", 38.0)]);

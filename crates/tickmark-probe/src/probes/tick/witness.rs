@@ -27,7 +27,7 @@ pub(super) const WITNESS: Probe = Probe {
     },
     prepare: |_, params| {
         let (cpu, time) = (params.cpu, Nanos::from_millis(params.number("ms") as i32));
-        available(cpu, "tick").map_err(Unavailable::Missing)?;
+        available("tick").map_err(Unavailable::Missing)?;
         Ok(routine(move |budget, sink| {
             let budget = Budget { time, ..*budget };
             if budget.gauge.counts() {

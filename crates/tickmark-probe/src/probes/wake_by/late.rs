@@ -3,7 +3,7 @@
 use super::Observer;
 use crate::routine::Budget;
 use crate::sys::counters::Counters;
-use crate::sys::running;
+use crate::sys::{running, signal};
 use std::fs::File;
 use std::io::Write;
 use tickmark_wire::shared::TRACING;
@@ -25,6 +25,8 @@ impl Watch {
     /// For wake-ups of this CPU; none where the plan has no threshold.
     pub(super) fn new(cpu: u32, budget: &Budget) -> Option<Self> {
         let stop = budget.stop?;
+        // What was seen until then is kept; where the handler is refused, it is lost.
+        let _ = signal::handle_termination();
         let tracer = stop.tracing.then(|| File::options().write(true).open(TRACING).ok()).flatten();
         let counters = Counters::open(cpu);
         Some(Self { cpu, above: stop.above.get(), tracer, counters, origin: 0, met: None })

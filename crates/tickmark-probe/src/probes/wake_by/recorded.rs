@@ -44,7 +44,7 @@ pub(super) const RECORDED: Probe = Probe {
     },
     prepare: |_, params| {
         let cpu = params.cpu;
-        available(cpu, "timers").map_err(Unavailable::Missing)?;
+        available("timers").map_err(Unavailable::Missing)?;
         let mut waiting = Waiting::new(params)?;
         let (time, slack) = (Nanos::from_millis(params.number("ms") as i32), slack(params));
         Ok(routine(move |budget, sink| {

@@ -88,8 +88,8 @@ struct Occurred {
 pub struct Batch {
     events: Vec<Occurred>,
     wakings: Vec<Waking>,
-    /// Records of the CPU that were read, and those that the kernel says it could not write.
-    read: u64,
+    /// Records that were read, of the CPU and of wake-ups by others; and those that the kernel says it could not write.
+    read: [u64; 2],
     lost: u64,
     /// The tracepoint of switches, as an index.
     switch: u32,
@@ -108,7 +108,7 @@ impl Batch {
     /// Records of the CPU that were read.
     #[must_use]
     pub fn read(&self) -> u64 {
-        self.read
+        self.read[0]
     }
 
     /// Forgets all.
@@ -164,7 +164,7 @@ impl Tracepoints {
             let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
             let at = |raw: &Raw<'_>| opened.iter().position(|opened| opened.id == raw.id);
             let Some((raw, at)) = raw.and_then(|raw| Some((raw, at(&raw)?))) else { return };
-            *read += 1;
+            read[0] += 1;
             let kind = &opened[at].kind;
             let Some(subject) = subjects.intern(kind, &raw) else { return };
             let thread = raw.thread();
@@ -222,6 +222,7 @@ impl Tracepoints {
                 }
                 let raw = Raw::parse(body).filter(|_| record == RECORD_SAMPLE);
                 let Some(raw) = raw else { return };
+                read[1] += 1;
                 let Some(subject) = subjects.woken(&opened[0].kind, &raw) else { return };
                 wakings.push((axis(raw.time), *cpu, subject, subjects.thread(&raw)));
             });
@@ -258,8 +259,10 @@ impl Tracepoints {
         let mut subjects = Subjects::default();
         let mut batch = self.drain(&mut subjects, axis);
         batch.place_unseen_switches();
-        let dropped = self.counted()?.saturating_sub(batch.read);
-        Ok(KernelEvents { dropped, ..self.columns(subjects, [batch]) })
+        let (counted, read) = (self.counted()?, batch.read);
+        let [dropped, by_others] = [0, 1].map(|at| counted[at].saturating_sub(read[at]));
+        let events = self.columns(subjects, [batch]);
+        Ok(KernelEvents { dropped, wakings: Wakings { dropped: by_others, ..events.wakings }, ..events })
     }
 
     /// Batches, one after the other in time, as columns.
@@ -322,6 +325,7 @@ mod tests {
             lasted: None,
             timer: None,
             previous: None,
+            priority: None,
         };
         let mut subjects = Subjects::default();
         let first = subjects.intern(&kind, &raw);

@@ -68,6 +68,8 @@ pub(super) struct Kind {
     pub(super) timer: Option<Field>,
     /// The fields with the name and the number of the task that had the CPU.
     pub(super) previous: Option<(Field, Field)>,
+    /// The field with the priority of the task that gets it.
+    pub(super) priority: Option<Field>,
 }
 
 /// Names of those that this kernel may have.
@@ -110,7 +112,8 @@ impl Kind {
         let subject = subject.unwrap_or(Subject::None);
         let timer = of("hrtimer").or_else(|| of("timer"));
         let previous = of("prev_comm").zip(of("prev_pid"));
-        Ok(Self { name: name.to_owned(), number, subject, lasted: of("delta_ns"), timer, previous })
+        let (lasted, priority) = (of("delta_ns"), of("next_prio"));
+        Ok(Self { name: name.to_owned(), number, subject, lasted, timer, previous, priority })
     }
 
     /// Which of its events are kept, for a loop of this thread; none keeps all.

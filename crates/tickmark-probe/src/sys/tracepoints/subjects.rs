@@ -26,6 +26,8 @@ enum Key {
 pub struct Subjects {
     index: BTreeMap<Key, u32>,
     all: Vec<(Key, String)>,
+    /// The priority of each task at its last switch.
+    priorities: BTreeMap<u32, i32>,
     /// Who set each timer last, by its address.
     pub(super) armed: BTreeMap<u64, u32>,
 }
@@ -57,6 +59,9 @@ impl Subjects {
                 let index = self.add(Key::Task(id), String::new);
                 // The last name: what a fork was called before it executed a program is not what it is.
                 self.all[index as usize].1 = raw.text(name);
+                let priority = kind.priority.and_then(|field| raw.number(field));
+                // Signed, in as many bits.
+                self.priorities.extend(priority.map(|priority| (id, priority as u32 as i32)));
                 index
             }
         })
@@ -97,20 +102,24 @@ impl Subjects {
                 let name = names.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"));
                 EventSubject { name, ..EventSubject::default() }
             }
-            Key::Task(id) if has_numbers => task(id, name),
-            Key::Task(id) => EventSubject { name, id: Some(id), ..EventSubject::default() },
+            Key::Task(id) => {
+                let own = EventSubject { name, id: Some(id), ..EventSubject::default() };
+                let own = if has_numbers { described(id, own) } else { own };
+                EventSubject { priority: self.priorities.get(&id).copied(), ..own }
+            }
         };
         self.all.into_iter().map(one).collect()
     }
 }
 
-fn task(id: u32, name: String) -> EventSubject {
+/// A task with what /proc says of it.
+fn described(id: u32, known: EventSubject) -> EventSubject {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
     let process = value("Tgid:").and_then(|text| text.parse().ok()).filter(|process| *process != id);
     let own = |text: &str| printable(text, false).into_owned();
-    let name = if name.is_empty() { value("Name:").map(own).unwrap_or_default() } else { name };
+    let name = if known.name.is_empty() { value("Name:").map(own).unwrap_or_default() } else { known.name };
     let cgroup = std::fs::read_to_string(format!("/proc/{id}/cgroup")).unwrap_or_default();
     let cgroup = cgroup.lines().find_map(|line| line.strip_prefix("0::")).map(own);
-    EventSubject { name, id: Some(id), process, cgroup }
+    EventSubject { name, process, cgroup, ..known }
 }

@@ -22,7 +22,6 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
         crate::command::program::find(name)?;
     }
     let allowed = allowed_cpus().unwrap_or_default();
-    let first = allowed.first().copied().unwrap_or(0);
     let all = online_cpus();
     if allowed.len() < all {
         crate::notice!(
@@ -30,7 +29,7 @@ pub(in crate::command) fn run(store: &Store, options: &Bill) -> Result<Code, Err
             allowed.len()
         );
     }
-    let may_record = match tracepoints::available(first, "bill") {
+    let may_record = match tracepoints::available("bill") {
         Ok(()) => true,
         Err(why) => {
             crate::command::nobody_named(&why);

@@ -133,10 +133,10 @@ fn recorded(options: &Http, whose: &[(&'static str, String)]) -> Result<Option<O
     let cpus = options.pid.map_or_else(allowed_cpus, limits::cpus_of).unwrap_or_default();
     // Of a server that may use several CPUs nobody knows which it waited for.
     let is_anywhere = options.pid.is_some() && cpus.len() != 1;
-    let Some(cpu) = cpus.first().filter(|_| !is_elsewhere && !is_counted && !is_anywhere) else {
+    if cpus.is_empty() || is_elsewhere || is_counted || is_anywhere {
         return Ok(None);
-    };
-    if let Err(why) = tracepoints::available(*cpu, "http") {
+    }
+    if let Err(why) = tracepoints::available("http") {
         crate::notice!("what delays the slowest requests is not recorded ({why})");
         return Ok(None);
     }

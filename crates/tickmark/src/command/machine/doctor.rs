@@ -108,7 +108,7 @@ pub(in crate::command) fn measure_these(
     }
     let (runs, budget) = if quick { (1, ONE) } else { (RUNS, ALL) };
     if probes.contains(&names::TICK) {
-        match tracepoints::available(0, "doctor") {
+        match tracepoints::available("doctor") {
             Ok(()) => {
                 let millis = WITNESSED.get() / i64::from(runs) / 1_000_000;
                 offers.extend(selection::select(&[format!("{}:ms={millis}", names::WITNESS)])?);

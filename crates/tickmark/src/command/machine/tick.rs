@@ -139,7 +139,7 @@ fn measure(
     // One run where it ends at a gap: the next would begin another trace.
     // What is refused says why in the recording, and takes no time of the loop's.
     let asks = on.is_none() && options.duration >= SHORTEST;
-    let records = asks && tracepoints::available(0, "tick").is_ok();
+    let records = asks && tracepoints::available("tick").is_ok();
     let (pair, duration) =
         if records { (PAIR, Nanos::new(options.duration.get() / 2)) } else { (RUN, options.duration) };
     let runs = if on.is_some() { 1 } else { options.duration.get().div_euclid(pair.get() + 1) + 1 };

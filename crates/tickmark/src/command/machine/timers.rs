@@ -12,6 +12,7 @@ use tickmark_analysis::scenario;
 use tickmark_analysis::wakes::{self, Met, Wakes};
 use tickmark_drive::plan;
 use tickmark_probe::sys::tracepoints;
+use tickmark_render::time;
 use tickmark_store::{Recording, Store};
 use tickmark_wire::{Nanos, Priority, Settings, names};
 
@@ -59,7 +60,7 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
     let millis = part.clamp(100, 60_000);
     if let Some(recorded) = recorded_arguments(options, millis).filter(|_| threshold.is_none() && !is_rows) {
         offers.extend(selection::select(&[recorded])?);
-        if tracepoints::available(0, "timers").is_ok() {
+        if tracepoints::available("timers").is_ok() {
             let recorded = millis * i64::from(runs) * 1_000_000;
             duration = Nanos::new((duration.get() - recorded).max(duration.get() / 2));
         }
@@ -94,8 +95,10 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
     {
         recordings.iter().try_for_each(|recording| saved(recording, stopped, "timers --of"))?;
     }
-    if let Some((on, (recording, met))) = threshold.as_ref().zip(met) {
-        return act(on, &met, recording).map(|()| Code::Differs);
+    match (&threshold, met) {
+        (Some(on), Some((recording, met))) => return act(on, &met, recording).map(|()| Code::Differs),
+        (Some(on), None) => crate::notice!("no wake-up later than {}", time(on.above.as_f64())),
+        (None, _) => {}
     }
     Ok(if all && !stopped { Code::Done } else { Code::Partly })
 }
