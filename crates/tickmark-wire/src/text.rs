@@ -92,7 +92,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
         "s" => 1e9,
         "min" => 60e9,
         "h" => 3_600e9,
-        _ => return Err("give a time with its unit, such as 2h, 60s, 500ms, 50us, 1ns".to_owned()),
+        _ => return Err("give a time with its unit, such as 2h, 10min, 60s, 500ms, 50us, 1ns".to_owned()),
     };
     let number: f64 = number.trim().parse().map_err(|_| format!("{number} is no number"))?;
     let nanos = number * factor;

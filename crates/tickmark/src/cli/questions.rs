@@ -41,7 +41,7 @@ const QUESTIONS: [(&str, &[Question]); 6] = [
                 &["tickmark experiment sysctl:NAME=0,1 --command ./bench.sh"],
             ),
             ("Did anything change between two recordings?", &["tickmark compare before after"]),
-            ("Or between files of numbers?", &["tickmark stat before.txt after.txt"]),
+            ("Did anything change between two files of numbers?", &["tickmark stat before.txt after.txt"]),
             ("Since when is it slower?", &["tickmark history syscall"]),
             (
                 "May this change be merged?",
