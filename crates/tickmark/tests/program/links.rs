@@ -109,8 +109,9 @@ fn a_slow_link_is_found_between_machines_that_are_not_slow() {
         "{links:#}"
     );
     let of = |name: &str| slow[name].as_f64().unwrap();
+    let link_rate = of("value");
     // 6.25 MB a second, and what the bucket and the queue take at once.
-    assert!(of("value") < 30e6 && of("usual") > 5.0 * of("value") && of("measured") == 3.0, "{slow:#}");
+    assert!(link_rate < 30e6 && of("usual") > 5.0 * link_rate && of("measured") == 3.0, "{slow:#}");
     // All pairs of a round at once: what looks slow is measured again beside the same others, which are not measured again.
     let arguments = ["fleet", "links", survey, "--time", "20ms", "--rounds", "5", "--launcher", &launcher];
     let done = site.in_hub(&bench, &arguments);
@@ -136,8 +137,9 @@ fn a_slow_link_is_found_between_machines_that_are_not_slow() {
         first.len(),
         again.len()
     );
-    let machines = links["machines"].as_array().unwrap();
-    assert!(machines.iter().all(|one| one["node"] != "n2" && one["node"] != "n5"), "{machines:#?}");
+    // Of a busy machine any may be named, in as many surveys as it says, and none for that link: it is as fast as it is on its others.
+    let streams = links["machines"].as_array().unwrap().iter().filter(|one| one["part"] != "trips");
+    assert!(streams.clone().all(|one| one["value"].as_f64() > Some(5.0 * link_rate)), "{links:#}");
     assert_eq!(
         (&links["pairs"], &links["judged"], &links["how"]["network"]),
         (&json!(15), &json!(6), &json!("10.214.0.1"))
