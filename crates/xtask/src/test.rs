@@ -2,8 +2,9 @@
 
 use crate::{Result, agent, agent_c, book, cross, docs, licences, package, shell};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
 
 /// The browser that shows reports.
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -17,6 +18,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("go", "golang-go"),
     ("tcc", "tcc"),
     ("taskset", "util-linux"),
+    ("chrt", "util-linux"),
     ("/usr/sbin/slurmctld", "slurm-wlm"),
     ("/usr/sbin/munged", "munge"),
     ("pip3", "python3-pip"),
@@ -63,6 +65,11 @@ const TESTS: &[&str] = &["test", "--workspace", "--quiet", "--no-fail-fast"];
 /// are processors; more threads than these wait for the machine (`bench::machine`).
 const OF_THE_PROGRAM: &str = "program";
 
+/// The step whose tests measure this machine.
+const MEASURING: &str = "tests";
+/// The step that boots guests. They need whole processors and no clock of this machine: it runs beside the tests where both are carried out.
+const LAB: &str = "the lab";
+
 /// The kernels that the tests boot.
 const KERNELS: &[&str] = &[
     "powerpc:hz=100",
@@ -100,15 +107,8 @@ const STEPS: &[Step] = &[
     ("the static agent", 0.5, || agent::build().map(drop)),
     ("the small agent", 0.1, agent_c::check),
     ("agents of other processors", 1.1, cross::test),
-    ("kernels of the lab", 23.0, || {
-        let arguments = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
-        shell::run("cargo", &arguments)
-    }),
-    // Emulated machines use a whole processor: beside them the others would measure a contended one.
-    ("tests", 13.5, all_but_the_lab),
-    ("tests of the lab", 6.6, || {
-        shell::run("cargo", &[TESTS, &["--", "--include-ignored", "lab::"]].concat())
-    }),
+    (MEASURING, 13.5, all_but_the_lab),
+    (LAB, 6.6, lab),
     ("threads of timers in every order", 0.9, threads_in_every_order),
     ("the main job", 1.0, main_job),
     ("the short experiment", 0.7, short_experiment),
@@ -137,13 +137,20 @@ pub(crate) fn run(wanted: &[&str]) -> Result<()> {
         return Err(format!("no step is called {word}; they are: {}", names.join(", ")));
     }
     let steps: Vec<&Step> = STEPS.iter().filter(|(name, ..)| is_wanted(name)).collect();
-    let mut failed = Vec::new();
+    let (mut failed, mut beside) = (Vec::new(), None);
     let all = Instant::now();
     for (number, (name, minutes, step)) in steps.iter().enumerate() {
         let left: f64 = steps[number..].iter().map(|(_, minutes, _)| minutes).sum();
         println!("== {name} ({} of {}; about {left:.0} min left)", number + 1, steps.len());
         let started = Instant::now();
-        if let Err(why) = step() {
+        if *name == MEASURING && steps.iter().any(|(name, ..)| *name == LAB) {
+            beside = Some(Beside::begin(LAB)?);
+        }
+        let done = match beside.take_if(|_| *name == LAB) {
+            Some(lab) => lab.finish(),
+            None => step(),
+        };
+        if let Err(why) = done {
             println!("== {name} FAILED: {why}");
             failed.push(*name);
         }
@@ -155,6 +162,48 @@ pub(crate) fn run(wanted: &[&str]) -> Result<()> {
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
+/// A step that is carried out with the time that others leave (SCHED_IDLE): who measures has a processor whenever it needs one.
+struct Beside {
+    process: Child,
+    log: NamedTempFile,
+}
+
+impl Beside {
+    fn begin(step: &str) -> Result<Self> {
+        let begin = || -> std::io::Result<Self> {
+            let log = NamedTempFile::new()?;
+            let printed = log.reopen()?;
+            let mut process = Command::new("chrt");
+            process.args(["--idle", "0"]).arg(std::env::current_exe()?).args(["test", step]);
+            let process = process.stdout(printed.try_clone()?).stderr(printed).spawn()?;
+            Ok(Self { process, log })
+        };
+        begin().map_err(|e| format!("{step}: {e}"))
+    }
+
+    /// Prints what it has printed, and waits for its end.
+    fn finish(mut self) -> Result<()> {
+        let mut log = self.log.reopen().map_err(|e| e.to_string())?;
+        loop {
+            let ended = self.process.try_wait().map_err(|e| e.to_string())?;
+            std::io::copy(&mut log, &mut std::io::stdout()).map_err(|e| e.to_string())?;
+            match ended {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(format!("ended with {status}")),
+                None => std::thread::sleep(Duration::from_millis(200)),
+            }
+        }
+    }
+}
+
+/// The kernels, and the tests that boot them.
+fn lab() -> Result<()> {
+    let kernels = [&["run", "--quiet", "--release", "--", "lab", "kernels"], KERNELS].concat();
+    shell::run("cargo", &kernels)?;
+    let tests = ["--test", OF_THE_PROGRAM, "--", "--include-ignored", "lab::"];
+    shell::run("cargo", &[TESTS, &tests].concat())
+}
+
 /// Every test of both tiers that boots nothing, whatever failed before it.
 fn all_but_the_lab() -> Result<()> {
     // One test measures in 16 MB, which the unoptimised program does not fit in.
@@ -162,9 +211,9 @@ fn all_but_the_lab() -> Result<()> {
     let files = integration_tests()?;
     let others = files.iter().filter(|name| *name != OF_THE_PROGRAM).flat_map(|name| ["--test", name]);
     let others: Vec<&str> = ["--lib", "--bins", "--examples"].into_iter().chain(others).collect();
-    let threads = |count| ["--", "--include-ignored", "--skip", "lab::", "--test-threads", count];
+    let threads = |count| ["--", "--include-ignored", "--test-threads", count];
     let parts = [
-        [TESTS, &["--test", OF_THE_PROGRAM], &threads("12")].concat(),
+        [TESTS, &["--test", OF_THE_PROGRAM], &threads("12"), &["--skip", "lab::"]].concat(),
         // Each library's in one process, which they share.
         [TESTS, &others, &threads("3")].concat(),
         [TESTS, &["--doc"]].concat(),

@@ -1,7 +1,6 @@
 //! Kernels in QEMU. `cargo xtask test` has built those that are booted here; a missing one is built first.
 
 mod bisect;
-mod board;
 mod clock;
 mod config_cost;
 mod explain;
@@ -36,7 +35,7 @@ fn guests(bench: &Bench) -> usize {
     ours.filter(|line| is_guest(line) && line.windows(store.len()).any(|part| part == store)).count()
 }
 
-fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {
+pub(crate) fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Value {
     let rows = model["machines"][0]["candidates"][0]["rows"].as_array().unwrap();
     let found = rows.iter().find(|row| row["metric"] == metric && row["figure"] == figure);
     found.unwrap_or_else(|| panic!("no {metric} {figure} in {rows:?}"))

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod bill;
+mod board;
 mod browser;
 mod changed;
 mod check;

@@ -1,7 +1,7 @@
 //! Real machines over ssh: a network namespace with an sshd stands for one.
 
-use super::line;
 use crate::bench::{Bench, err, refused, signal};
+use crate::lab::line;
 use crate::machine::{Machine, within};
 use std::fs;
 use std::path::PathBuf;
