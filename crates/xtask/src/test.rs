@@ -95,7 +95,7 @@ type Step = (&'static str, f64, fn() -> Result<()>);
 
 const STEPS: &[Step] = &[
     ("packages", 0.3, || shell::install(NEEDED)),
-    ("Python's packages", 0.5, python),
+    ("Python's packages", 0.4, python),
     ("format", 0.1, || shell::run("cargo", &["fmt", "--all", "--check"])),
     ("lints", 1.0, || {
         shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
@@ -107,13 +107,13 @@ const STEPS: &[Step] = &[
     ("the static agent", 0.5, || agent::build().map(drop)),
     ("the small agent", 0.1, agent_c::check),
     ("agents of other processors", 1.1, cross::test),
-    (MEASURING, 13.5, all_but_the_lab),
-    (LAB, 6.6, lab),
+    (MEASURING, 20.0, all_but_the_lab),
+    (LAB, 3.5, lab),
     ("threads of timers in every order", 0.9, threads_in_every_order),
     ("the main job", 1.0, main_job),
-    ("the short experiment", 0.7, short_experiment),
+    ("the short experiment", 0.4, short_experiment),
     ("fork weighs neither program", 0.3, agent::weighs_the_same),
-    ("the package", 0.6, package::check),
+    ("the package", 0.1, package::check),
 ];
 
 /// Installs the Python packages that query the tables of surveys, validate manifests, and measure what is imported, from PyPI.

@@ -144,6 +144,8 @@ pub(super) struct Slices<'a, 'b> {
 
 /// From a new dose to the look: what is on its way had another one.
 const SETTLES: Duration = Duration::from_millis(5);
+/// A slice in which nothing is done goes on for so long at most.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl<'a, 'b> Slices<'a, 'b> {
     pub(super) fn new(
@@ -194,7 +196,12 @@ impl<'a, 'b> Slices<'a, 'b> {
         std::thread::sleep(SETTLES);
         let before = self.look()?;
         self.load.go_on(self.time)?;
-        let after = self.look()?;
+        let mut after = self.look()?;
+        // A busy machine may leave both sides no CPU for longer than a slice.
+        while after.done <= before.done && self.load.failed().is_empty() && before.at.elapsed() < PATIENCE {
+            self.load.go_on(self.time)?;
+            after = self.look()?;
+        }
         self.server.server().goes_on()?;
         self.server.has(dose)?;
         let done = after.done - before.done;
@@ -202,10 +209,8 @@ impl<'a, 'b> Slices<'a, 'b> {
             let faults: Vec<String> =
                 self.load.failed().iter().map(|(name, count)| format!("{count} {name}")).collect();
             let why = if faults.is_empty() { "nothing was done".to_owned() } else { faults.join(", ") };
-            return Err(self
-                .server
-                .server()
-                .wrong(&format!("no transaction in {} ms: {why}", self.time.as_millis())));
+            let waited = (after.at - before.at).as_millis();
+            return Err(self.server.server().wrong(&format!("no transaction in {waited} ms: {why}")));
         }
         let reads = (after.counts.reads - before.counts.reads) as f64;
         let spent = self.scale.nanos(after.counts.spent - before.counts.spent) as f64;

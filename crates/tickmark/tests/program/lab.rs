@@ -20,6 +20,15 @@ use std::process::{Child, Command, Stdio};
 
 const TICK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/clock-tick-100-vs-1000.toml");
 
+/// The document's experiment without lines that begin so: tests of their own have the caches and what is explained beside them.
+fn document_without(bench: &Bench, keys: &[&str]) -> String {
+    let whole = fs::read_to_string(TICK).unwrap();
+    let kept = whole.lines().filter(|line| !keys.iter().any(|key| line.starts_with(key)));
+    let file = bench.store().with_file_name(format!("without-{}.toml", keys.join("-")));
+    fs::write(&file, kept.collect::<Vec<_>>().join("\n")).unwrap();
+    file.display().to_string()
+}
+
 /// The image of a kernel of the lab.
 fn image(kernel: &str) -> PathBuf {
     let model = Bench::new().json(&["lab", "kernels", kernel]);
@@ -45,10 +54,12 @@ pub(crate) fn line<'a>(model: &'a Value, metric: &str, figure: &str) -> &'a Valu
 #[ignore = "second tier: QEMU and kernels"]
 fn the_document_again_exact_to_the_instruction() {
     let bench = Bench::new();
+    let [plain, explained] =
+        [&["caches", "explain"][..], &["caches"]].map(|keys| document_without(&bench, keys));
     let model = bench.json(&[
         "lab",
         "run",
-        TICK,
+        &plain,
         "--machine",
         "powerpc",
         "--blocks",
@@ -84,7 +95,7 @@ fn the_document_again_exact_to_the_instruction() {
     assert_eq!(shown["environment"]["clock.hres_active"]["value"], "1");
     // What is explained is said in a few lines, with the command that has the rest.
     let matrix =
-        ["lab", "run", TICK, "--machine", "powerpc", "--blocks", "2", "--slice", "20ms", "tick.spin"];
+        ["lab", "run", &explained, "--machine", "powerpc", "--blocks", "2", "--slice", "20ms", "tick.spin"];
     let text = out(&bench.run(&matrix)).to_owned();
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -529,11 +540,11 @@ fn two_labs_on_one_cache_that_is_empty() {
     assert_eq!(built, 1);
 }
 
-fn start_matrix(bench: &Bench) -> Child {
+fn start_matrix(bench: &Bench, file: &str) -> Child {
     let arguments = [
         "lab",
         "run",
-        TICK,
+        file,
         "--machine",
         "powerpc",
         "--blocks",
@@ -550,7 +561,8 @@ fn start_matrix(bench: &Bench) -> Child {
 #[ignore = "second tier: QEMU and kernels"]
 fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
     let bench = Bench::new();
-    let run = start_matrix(&bench);
+    let file = document_without(&bench, &["caches"]);
+    let run = start_matrix(&bench, &file);
     within(400, "the third boot begins", || {
         let boots = bench.store().join("boots");
         fs::read_dir(boots)
@@ -560,7 +572,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     let said = err(&output);
-    assert!(said.contains("interrupted") && said.contains(&format!("lab run {TICK} --resume")), "{said}");
+    assert!(said.contains("interrupted") && said.contains(&format!("lab run {file} --resume")), "{said}");
     assert_eq!(guests(&bench), 0);
     // One explanation is lost: its operation is explained again, the other one is not.
     let boots = fs::read_dir(bench.store().join("boots")).unwrap().flatten();
@@ -569,7 +581,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
     let model = bench.json(&[
         "lab",
         "run",
-        TICK,
+        &file,
         "--machine",
         "powerpc",
         "--blocks",
@@ -596,7 +608,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
 #[ignore = "second tier: QEMU and kernels"]
 fn a_killed_matrix_leaves_no_guest() {
     let bench = Bench::new();
-    let mut run = start_matrix(&bench);
+    let mut run = start_matrix(&bench, TICK);
     within(120, "a guest runs", || guests(&bench) > 0);
     run.kill().unwrap();
     run.wait().unwrap();
