@@ -89,8 +89,8 @@ const EXPERIMENT: &str = "experiments/clock-tick-100-vs-1000.toml";
 const SHORT: &[&str] =
     &["--machine", "powerpc", "--machine", "powerpc-16MB", "--blocks", "2", "--slice", "20ms"];
 
-/// Its name, minutes that it took on two shared cores from empty caches (for the time left, nothing is judged by it), and what it
-/// does.
+/// Its name, minutes that it took on two shared cores as a part of the whole with the kernels there (for the time left, nothing is judged by
+/// it), and what it does.
 type Step = (&'static str, f64, fn() -> Result<()>);
 
 const STEPS: &[Step] = &[
