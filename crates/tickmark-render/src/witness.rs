@@ -157,7 +157,7 @@ pub(crate) fn occupancy_notes(occupancy: &Occupancy) -> String {
 fn unnamed_wakers(counts: EventCounts) -> Option<String> {
     (counts.wakings_dropped > 0).then(|| {
         format!(
-            "Who woke is not known of {} by other CPUs: their records are missing.",
+            "The records of {} by other CPUs are missing: who woke is not known of these.",
             counted(counts.wakings_dropped, "wake-up")
         )
     })
@@ -330,7 +330,7 @@ mod tests {
         };
         assert_eq!(occupants(&occupancy), [("not known: events were dropped".to_owned(), 0.6)]);
         let notes = occupancy_notes(&occupancy);
-        for part in ["5 events are missing", "Who woke is not known of 7 wake-ups by other CPUs"] {
+        for part in ["5 events are missing", "The records of 7 wake-ups by other CPUs are missing"] {
             assert!(notes.contains(part), "{part} is not in {notes}");
         }
     }

@@ -271,12 +271,16 @@ impl Waiting {
             }
             let target = monotonic_ns() + next();
             let woke = self.way.until(target);
-            // The wait in which the signal came is partly the signal's own: it is not kept.
-            if signal::termination_requested() && !late.is_empty() {
+            let is_interrupted = signal::termination_requested() && !late.is_empty();
+            let woke = match woke {
+                Err(_) if is_interrupted => break,
+                woke => woke?,
+            };
+            let error = woke as i64 - target as i64;
+            // The wait in which the signal came is partly the signal's own: it is kept only where it is what was waited for.
+            if is_interrupted && budget.stop.is_none_or(|stop| error <= stop.above.get()) {
                 break;
             }
-            let woke = woke?;
-            let error = woke as i64 - target as i64;
             late.push(Nanos::new(error));
             if let Some(observed) = &observed {
                 observed.count(error);

@@ -208,7 +208,7 @@ impl Tracepoints {
                 Err(_) => continue,
             };
             perf::filter(&event, &format!("target_cpu == {}", self.cpu))?;
-            let ring = map(&event, size / (cpus as usize - 1))?;
+            let ring = map(&event, size / (cpus as usize - 1).max(1))?;
             self.elsewhere.push((other, event, ring));
         }
         Ok(())

@@ -27,7 +27,7 @@ impl Half {
         half
     }
 
-    /// Runs the program in the group; gives its output, and when it was stopped, as `CLOCK_MONOTONIC` ns to within 10 ms.
+    /// Runs the program in the group; gives its output, and when each stop was noticed (every 10 ms it is looked for), as `CLOCK_MONOTONIC` ns.
     pub(crate) fn run(&self, bench: &Bench, words: &[&str]) -> (Output, Vec<u64>) {
         let own = self.0.join("own");
         fs::create_dir(&own).unwrap();

@@ -144,7 +144,7 @@ fn requests_at_times_of_their_own_come_as_often_as_they_are_due() {
         // What was not sent was due as well: at the end of a run the machine may have been away.
         let missed = observed["missed"].as_f64().unwrap();
         let due = median(&observed["reached"]) / (1.0 - missed);
-        assert!((150.0..250.0).contains(&due), "{page}");
+        assert!((150.0..250.0).contains(&due) && missed < 0.5, "{page}");
         let p50 = |name: &str| observed["latency"][name]["quantiles"]["p50"].as_f64();
         assert!(p50("service") > Some(0.0) && p50("late") > Some(0.0), "{page}");
         // Beside others the client may be so late that response latency is its own: it is refused then, and only then.

@@ -563,7 +563,7 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
     let bench = Bench::new();
     let file = document_without(&bench, &["caches"]);
     let run = start_matrix(&bench, &file);
-    within(400, "the third boot begins", || {
+    within(1200, "the third boot begins", || {
         let boots = bench.store().join("boots");
         fs::read_dir(boots)
             .is_ok_and(|all| all.flatten().any(|one| one.path().join("2/console.txt").exists()))
@@ -609,10 +609,10 @@ fn an_interrupted_matrix_leaves_no_guest_and_goes_on() {
 fn a_killed_matrix_leaves_no_guest() {
     let bench = Bench::new();
     let mut run = start_matrix(&bench, TICK);
-    within(120, "a guest runs", || guests(&bench) > 0);
+    within(600, "a guest runs", || guests(&bench) > 0);
     run.kill().unwrap();
     run.wait().unwrap();
-    within(60, "the guest ends with what started it", || guests(&bench) == 0);
+    within(300, "the guest ends with what started it", || guests(&bench) == 0);
 }
 
 #[test]

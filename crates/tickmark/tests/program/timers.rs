@@ -191,12 +191,13 @@ fn waiting_for_a_late_wake_up_that_is_interrupted_keeps_the_others() {
         let (text, said) = (out(&output), err(&output));
         assert_eq!(output.status.code(), Some(4), "{text}{said}");
         assert!(
-            text.contains("interrupted; saved as") && said.contains("no wake-up later than 100 s"),
+            text.contains("interrupted; saved as") && said.contains(" wake-ups was later than 100 s"),
             "{text}{said}"
         );
         let page = bench.json(&["timers", "--of", "last"]);
         let way = &page["ways"][0];
-        assert!(way["wakes"].as_u64().unwrap() > 50 && way["max"].as_f64().unwrap() < 58e9, "{way}");
+        let wakes = way["wakes"].as_u64().unwrap();
+        assert!(wakes > 50 && said.contains(&format!("none of {wakes} wake-ups")), "{way}{said}");
     }
 }
 

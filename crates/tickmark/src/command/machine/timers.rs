@@ -97,7 +97,12 @@ pub(in crate::command) fn run(store: &Store, options: &Timers) -> Result<Code, E
     }
     match (&threshold, met) {
         (Some(on), Some((recording, met))) => return act(on, &met, recording).map(|()| Code::Differs),
-        (Some(on), None) => crate::notice!("no wake-up later than {}", time(on.above.as_f64())),
+        (Some(on), None) => {
+            let waited: usize = recordings.iter().flat_map(wakes::runs).map(|run| run.late.len()).sum();
+            if waited > 0 {
+                crate::notice!("none of {waited} wake-ups was later than {}", time(on.above.as_f64()));
+            }
+        }
         (None, _) => {}
     }
     Ok(if all && !stopped { Code::Done } else { Code::Partly })
